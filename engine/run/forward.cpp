@@ -52,6 +52,10 @@ constexpr std::size_t tables_begin(std::size_t n_tokens, std::size_t n_words) {
     return positions_begin(n_tokens) + (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
 }
 
+bool is_prefill(std::span<const Segment> segments) {
+    return std::ranges::any_of(segments, [](const Segment& segment) { return segment.tokens.size() > 1; });
+}
+
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
     return static_cast<std::int64_t>(n_groups) * Forward::kMaxSegments * (context / kernels::kKvBlockTokens + 2);
 }
@@ -81,25 +85,23 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       moe_(std::make_unique<MoeLayer>(spec.experts, experts, device, host, dispatcher, max_step)),
       positions_(spec, context) {
     device.reserve(shape_);
-    in_host_.resize(as_size(table_entries(shape_.context)));
+    in_host_.resize(as_size(table_entries_of(n_kv_groups_, shape_.context)));
     take_workspace(max_step);
     kv_.resize(n_kv_groups_);
     for (KvStep& group : kv_) group.segments.reserve(as_size(kMaxSegments));
     wanted_.reserve(as_size(kMaxSegments));
 
     const KvLayout layout = kv_layout_of(spec, {});
-    std::int64_t n_moe_layers = 0;
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& of_spec = spec.layers[as_size(l)];
-        const MoeSpec* const moe = of_spec.moe();
         Layer layer{.attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
                     .attention = make_attention(spec, weights, l, layout.layers[as_size(l)], positions_.kind_of(l)),
                     .ffn_norm = norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
                     .network = NetworkModule(spec, weights, l)};
         layer.scale = weights.number(TensorRole::kLayerScale, l);
-        if (moe != nullptr) {
-            layer.moe_layer = n_moe_layers;
-            routers_.push_back(router_of(spec, weights, n_moe_layers++));
+        if (const MoeSpec* const moe = of_spec.moe(); moe != nullptr) {
+            layer.moe_layer = std::ssize(routers_);
+            routers_.push_back(router_of(spec, weights, layer.moe_layer));
             if (moe->own_norms) layer.ffn_norm = rms_norm_of(spec, weights, TensorRole::kExpertNorm, l);
             layer.expert_output_norm = rms_norm_of(spec, weights, TensorRole::kExpertOutputNorm, l);
             layer.output = {rms_norm_of(spec, weights, TensorRole::kFfnOutputNorm, l), 1};
@@ -205,28 +207,23 @@ std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
 
 Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightType type, std::int64_t max_step,
                                        std::int64_t context) {
-    Backend::StepShape shape;
-    shape.n_tokens = max_step;
-    shape.hidden_dim = spec.hidden_dim;
-    shape.ffn_dim = spec.experts.ffn_dim;
-    shape.dense_ffn_dim = spec.dense_ffn_dim();
-    shape.n_experts = spec.experts.n_experts;
-    shape.n_active = spec.experts.n_active;
-    shape.n_layers = spec.n_layers();
-    shape.attention = spec.largest_attention();
-    shape.vocab_size = spec.vocab_size;
-    shape.context = context;
-    shape.weight_type = type;
-    return shape;
-}
-
-std::int64_t Forward::table_entries(std::int64_t context) const {
-    return table_entries_of(n_kv_groups_, context);
+    return {.n_tokens = max_step,
+            .hidden_dim = spec.hidden_dim,
+            .ffn_dim = spec.experts.ffn_dim,
+            .dense_ffn_dim = spec.dense_ffn_dim(),
+            .n_experts = spec.experts.n_experts,
+            .n_active = spec.experts.n_active,
+            .n_layers = spec.n_layers(),
+            .attention = spec.largest_attention(),
+            .vocab_size = spec.vocab_size,
+            .context = context,
+            .weight_type = type};
 }
 
 std::size_t Forward::inputs_bytes(std::int64_t n_tokens, std::int64_t context) const {
     const std::size_t words = as_size(n_tokens * Positions::floats_per_token(spec_) + kMaxSegments);
-    return as_size(table_entries(context)) * sizeof(std::byte*) + tables_begin(as_size(n_tokens), words);
+    return as_size(table_entries_of(n_kv_groups_, context)) * sizeof(std::byte*) +
+           tables_begin(as_size(n_tokens), words);
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
@@ -240,7 +237,7 @@ void Forward::set_context(std::int64_t context) {
     Mirror<std::byte> inputs = allocate_inputs(context);
     PinnedHost<std::byte> ahead;
     if (ahead_.room > 0) ahead = PinnedHost<std::byte>(device_, 2 * inputs_bytes(1, context), messages::step_inputs);
-    in_host_.resize(as_size(table_entries(context)));
+    in_host_.resize(as_size(table_entries_of(n_kv_groups_, context)));
     device_.reserve(shape);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // the old inputs may still be read
     inputs_ = std::move(inputs);
@@ -256,22 +253,16 @@ void Forward::set_sum_order(SumOrder order) {
 Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
                                std::int64_t n_prompt, TokenChooser* chooser) {
     std::int64_t n_tokens = 0;
-    bool prefill = false;
-    for (const Segment& segment : segments) {
-        n_tokens += static_cast<std::int64_t>(segment.tokens.size());
-        prefill |= segment.tokens.size() > 1;
-    }
+    for (const Segment& segment : segments) n_tokens += std::ssize(segment.tokens);
     if (max_step_ == 0) set_max_step(std::max(n_tokens, kSmallestStep));
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
     const HostTimes::Scope preparing(dispatcher_.host_times(), HostTimes::Phase::kPreparing);
     const double entered_us = device_.now_us();
-    if (n_table_entries(segments) > table_entries(shape_.context)) return Outcome::kFull;
+    if (n_table_entries(segments) > table_entries_of(n_kv_groups_, shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
-        if (segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) >
-                segment.sequence->capacity() ||
-            !segment.sequence->prepare(static_cast<std::int64_t>(segment.tokens.size()), device_)) {
-            return Outcome::kFull;
-        }
+        KvSequence& sequence = *segment.sequence;
+        const std::int64_t n = std::ssize(segment.tokens);
+        if (sequence.size() + n > sequence.capacity() || !sequence.prepare(n, device_)) return Outcome::kFull;
     }
     std::optional<kernels::TokenRule> rule;
     const bool may_choose =
@@ -290,7 +281,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
     set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
-    dispatcher_.begin_step(n_tokens, prefill);
+    dispatcher_.begin_step(n_tokens, is_prefill(segments));
     const Outcome outcome = run_layers(segments, n_tokens, wanted, stop, chooser);
     if (outcome == Outcome::kDone) {
         dispatcher_.end_step(device_.now_us() - start_us);
@@ -306,8 +297,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 
 Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                                      const std::stop_token& stop, TokenChooser* chooser) {
-    const bool prefill =
-        std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
+    const bool prefill = is_prefill(segments);
     const HostTimes::Scope starting(dispatcher_.host_times(), HostTimes::Phase::kStarting);
     find_wanted(n_tokens, prefill, wanted);
     std::int64_t n_last = n_tokens;
@@ -399,9 +389,7 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
-    if (modules.moe_layer >= 0) {
-        run_experts(layer, behind);
-    }
+    if (modules.moe_layer >= 0) run_experts(layer, behind);
     for (const TokenRange& tokens : behind.wanted) {
         const StepContext wanted = behind.only(tokens);
         if (modules.moe_layer < 0) {
@@ -555,7 +543,9 @@ void Forward::run_ahead(std::span<const Segment> segments, TokenChooser& chooser
         if (n_entries_of(segments, 0, g, 1) != n_entries_of(segments, 0, g) && g + 1 < n_kv_groups_) return;
     }
     const std::optional<kernels::TokenRule> rule = chooser.rule(1);
-    if (!rule || n_table_entries(segments, 1) > table_entries(shape_.context) || !sequence.prepare(2, device_)) return;
+    if (!rule || n_table_entries(segments, 1) > table_entries_of(n_kv_groups_, shape_.context) ||
+        !sequence.prepare(2, device_))
+        return;
     ahead_.place = 1 - ahead_.place;
     std::byte* const inputs = ahead_.inputs.host() + as_size(ahead_.place) * ahead_.room;
     ahead_.n_bytes = write_inputs(segments, 1, &*rule, inputs, 1);
@@ -587,12 +577,10 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         device_.end_repeated();
         if (chooser == nullptr || chooser->needs_logits()) logits_.download(0, as_size(n * vocab));
     };
-    if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {
-        rows(0, n_tokens);
-        if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_tokens * vocab)};
-    } else if (wanted == Logits::kLast && segments.size() == 1) {
-        rows(n_tokens - 1, 1);
-        logits_view_ = {logits_.host(), as_size(vocab)};
+    const std::int64_t n_segments = std::ssize(segments);
+    if (wanted == Logits::kLast && (n_segments == n_tokens || n_segments == 1)) {
+        rows(n_tokens - n_segments, n_segments);
+        if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_segments * vocab)};
     } else {
         const auto keep = [&](std::int64_t first, std::int64_t n) {
             rows(first, n);

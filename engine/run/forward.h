@@ -138,7 +138,6 @@ class Forward {
     void give_back_workspace();
     std::size_t inputs_bytes(std::int64_t n_tokens, std::int64_t context) const;  // the most
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
-    std::int64_t table_entries(std::int64_t context) const;  // room for them
     // These three and write_inputs(): of a step after `ahead` tokens more than the
     // sequences have, for one segment of one token.
     std::int64_t n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead = 0) const;
