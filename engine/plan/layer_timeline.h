@@ -49,7 +49,7 @@ class LayerTimeline {
     static constexpr std::int64_t kMostSlots =
         16;  // more are as good as 16: the GPU is never that far behind the copies
 
-    // n_rows: tokens of all experts together. Executors elsewhere: at most kMostElsewhere.
+    // n_rows: tokens of all experts together. elsewhere: at most kMostElsewhere.
     LayerTimeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows, ElsewhereCosts elsewhere)
         : cost_(cost),
           n_rows_(n_rows),

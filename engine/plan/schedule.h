@@ -70,7 +70,7 @@ struct Assignment {
     // bus's; and the copied share of its bytes.
     double preparing_us = 0, copied_share = 1;
     double one_us = 0;   // one token on the CPU: the time of reading the weights
-    double disk_us = 0;  // of an expert on disk, before the CPU or the copy can begin; in none of the others
+    double disk_us = 0;  // of one on disk, before the CPU or the copy can begin
 };
 
 // The executions of a layer's experts. Residents first, then copies in the order in which

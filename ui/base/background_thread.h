@@ -8,9 +8,9 @@
 
 namespace offstage::ui {
 
-// A thread for a QObject's work, one piece after another, of which only the newest counts.
-// A member that is declared behind all that the work uses: its destructor waits. The
-// owner's thread only.
+// A thread for a QObject's work, one piece after another, of which only the newest
+// counts. A member that is declared behind all that the work uses: its destructor waits.
+// The owner's thread only.
 class BackgroundThread {
   public:
     // What a piece of work has to say to its owner.
