@@ -155,12 +155,18 @@ __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows]
 
 // Rows at any addresses with one input: the lane's share of the sums. stages: shared
 // memory, stages_of_warp(), at a multiple of 16; nullptr: rows are read where they lie.
-template <WeightType kType, int kRows>
+// kFits: they are there from compute capability 8.0 on.
+template <WeightType kType, int kRows, bool kFits>
 __device__ inline void add_byte_rows(const unsigned char* const (&rows)[kRows], const unsigned char* input,
                                      std::int64_t n_columns, int lane, unsigned char* stages, float (&sums)[kRows][1]) {
-#if defined(OFFSTAGE_CUDA_ON_HOST) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#if defined(OFFSTAGE_CUDA_ON_HOST) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    const bool there = stages != nullptr;
+#else
+    const bool there = kFits || stages != nullptr;
+#endif
     if constexpr (RowStages<kType>::kUsed) {
-        if (stages != nullptr) {
+        if (there) {
             add_staged_rows<kType, kRows>(rows, input, n_columns, lane, stages, sums);
             return;
         }

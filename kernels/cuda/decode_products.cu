@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
         constexpr bool kStages = sizeof...(kTypes) == 1;  // code of both kinds for all types takes too many registers
         unsigned char* const stages =
             kStages ? stages_of_warp<kType, kRows>(job.staged, row + rounded_bytes(job.n_columns)) : nullptr;
-        add_byte_rows<kType, kRows>(rows, row, job.n_columns, lane, stages, sums);
+        add_byte_rows<kType, kRows, false>(rows, row, job.n_columns, lane, stages, sums);
     };
     (add_of(std::integral_constant<WeightType, kTypes>()), ...);
     job.store_rows(first, lane, sums);

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
     for (int n = warp; n < kUpNeurons; n += kUpWarps, row += kUpWarps * job.up_rows.stride) {
         const unsigned char* const rows[2] = {row + job.up_rows.offsets[0], row + job.up_rows.offsets[1]};
         float sums[2][1] = {};
-        add_byte_rows<kType, 2>(rows, job.input, job.hidden_dim, lane, stages, sums);
+        add_byte_rows<kType, 2, true>(rows, job.input, job.hidden_dim, lane, stages, sums);
         const float both[2] = {warp_sum(sums[0][0]), warp_sum(sums[1][0])};
         if (lane == 0) job.up_rows.store(job.gating, weights, first + n, both, values + n);
     }
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
         const unsigned char* const weights = job.block(static_cast<unsigned>(a));
         const unsigned char* const rows[1] = {weights + job.down_offset + row * job.down_stride};
         float sums[1][1] = {};
-        add_byte_rows<kType, 1>(rows, activations, ffn_dim, lane, stages, sums);
+        add_byte_rows<kType, 1, true>(rows, activations, ffn_dim, lane, stages, sums);
         float sum = warp_sum(sums[0][0]);
         if (job.gating.spec.biases) sum += job.gating.biases(weights)[2 * ffn_dim + row];
         activations += rounded_bytes(ffn_dim);
@@ -169,6 +169,7 @@ void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_bloc
     with_block_type(layout.gate, [&](auto type) {
         constexpr WeightType kType = decltype(type)::value;
         constexpr std::size_t kValues = kUpNeurons * sizeof(float);
+        static_assert(kUpWarps * RowStages<kType>::template kOfWarp<2> + kValues <= kMostSharedBytes, "they fit");
         const std::size_t stages = stage_bytes<kType, 2>(worker, kUpWarps, kValues);
         job.staged = stages > 0;
         worker.start_dependent(decode_up<kType>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)), kUpThreads,
