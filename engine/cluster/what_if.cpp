@@ -42,6 +42,8 @@ WhatIf::WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const
     request_.opens_device = nullptr;
     request_.drill = {};
     base_ = plan_model(request_, kPromptTokens, progress, stop);
+    const ModelShape& shape = base_.shape;
+    interleaves_ = Measurements(request_, shape.spec, base_.inputs.master, shape.name, shape.directory).interleaves();
 }
 
 WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, const Cluster& cluster) const {
@@ -55,7 +57,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     row.own_host = profile.host.has_value();
     row.total = grid.n_layers * grid.n_experts;
 
-    CostTable table = costs_of(profile, base_.inputs.master, grid);
+    CostTable table = costs_of(profile, base_.inputs.master, grid, interleaves_);
     if (!profile.host) table.cpu_expert = base_.inputs.cost.table().cpu_expert;
     table.dense = account_dense({base_.shape.spec, base_.inputs.master, request_.quant.dense, request_.kv}, profile);
     PlanInputs inputs = base_.inputs;

@@ -67,6 +67,7 @@ class WhatIf {
   private:
     LoadRequest request_;
     FitEstimate base_;
+    bool interleaves_ = false;  // Measurements::interleaves()
     double overhead_us_ = 0;
 };
 

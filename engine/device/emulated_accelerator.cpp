@@ -29,10 +29,6 @@ constexpr std::size_t kQueuedCopies = 64;
 // loop that polls the event would never end.
 constexpr double kPollUs = 1.0;
 
-// An expert with interleaved rows comes to a GPU in pieces of so many bytes, each put in
-// order while the next one is copied.
-constexpr double kStripPieceBytes = 8 << 20;
-
 // Copies an expert's block out of, or (`back`) into, memory where its rows are
 // interleaved.
 void copy_rows(std::byte* to, const std::byte* from, const kernels::ExpertLayout& interleaved, bool back) {
@@ -282,11 +278,9 @@ std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const
 std::optional<DeviceEvent> EmulatedAccelerator::copy_interleaved(void* to, const void* from,
                                                                  const kernels::ExpertLayout& on_host, bool back,
                                                                  DeviceEvent after) {
-    const auto bytes = static_cast<double>(on_host.bytes());
-    const HardwareProfile& profile = state_->profile;
-    const double us = profile.copy_us(bytes) + profile.operation_us(2 * std::min(bytes, kStripPieceBytes), 0);
-    return begin_copy(
-        us, after, [=] { copy_rows(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), on_host, back); });
+    return begin_copy(state_->profile.strips_copy_us(static_cast<double>(on_host.bytes())), after, [=] {
+        copy_rows(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), on_host, back);
+    });
 }
 
 std::optional<DeviceEvent> EmulatedAccelerator::begin_copy(double us, DeviceEvent after, std::function<void()> copy) {

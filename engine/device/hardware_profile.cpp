@@ -22,6 +22,8 @@ constexpr double kSmallestRate = 1e-6;
 constexpr double kLargestRate = 1e9;
 constexpr double kLongestLatencyUs = 1e9;
 
+constexpr double kStripPieceBytes = 8 << 20;
+
 constexpr std::array kKeys = {"name",    "memory_bytes",       "reserved_bytes", "memory_gbps",    "memory_efficiency",
                               "tflops",  "compute_efficiency", "bus_gbps",       "bus_efficiency", "launch_us",
                               "sync_us", "copy_latency_us",    "host",           "source"};
@@ -125,6 +127,10 @@ double HardwareProfile::operation_us(double bytes, double flops) const {
 
 double HardwareProfile::copy_us(double bytes) const {
     return copy_latency_us + bytes / (bus_gbps * bus_efficiency * 1e3);
+}
+
+double HardwareProfile::strips_copy_us(double bytes) const {
+    return copy_us(bytes) + operation_us(2 * std::min(bytes, kStripPieceBytes), 0);
 }
 
 HardwareProfile parse_hardware_profile(std::string_view json, const std::string& source) {

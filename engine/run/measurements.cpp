@@ -83,10 +83,13 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
 
 }  // namespace
 
-CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid) {
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid,
+                   bool interleaves) {
+    kernels::ExpertLayout in_ram = grid.layout(format);
+    in_ram.interleaved = interleaves;
     CostTable table;
     table.device = profile.name;
-    table.weight_type = format_name(format, grid.layout(format));
+    table.weight_type = format_name(format, in_ram);
     table.hidden_dim = grid.hidden_dim;
     table.ffn_dim = grid.ffn_dim;
     table.expert_bytes = grid.expert_bytes(format);
@@ -94,7 +97,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
     table.emulated = true;
     table.sync_us = profile.sync_us + profile.launch_us;  // work after a host wait needs a launch
     const auto bytes = static_cast<double>(table.expert_bytes);
-    table.weight_copy_us = profile.copy_us(bytes);
+    table.weight_copy_us = in_ram.has_strips() ? profile.strips_copy_us(bytes) : profile.copy_us(bytes);
     for (std::int64_t n = 1; n <= 1024; n *= 2) {
         const double row_bytes = static_cast<double>(n * grid.hidden_dim) * 4;
         const double flops = 2.0 * static_cast<double>(grid.expert_weights()) * static_cast<double>(n);
@@ -212,6 +215,10 @@ std::optional<kernels::ProductForm> Measurements::known_form() const {
     return kept ? std::optional(kept->form) : std::nullopt;
 }
 
+bool Measurements::interleaves(std::optional<kernels::ProductForm> form) const {
+    return !request_.dry && form && form->wants_interleaved();
+}
+
 // What calibrations of the model's experts are asked with, on random weights.
 FormatCalibration Measurements::random_experts(const Machine& machine, const Effort& effort) const {
     FormatCalibration wanted;
@@ -229,7 +236,7 @@ std::optional<CostTable> Measurements::kept_table(const CostPlace& place, const 
                                                   kernels::WeightType format) const {
     CostTable table;
     if (emulated != nullptr) {
-        table = costs_of(*emulated, format, spec_.experts);
+        table = costs_of(*emulated, format, spec_.experts, interleaves(place.form));
         if (emulated->host) return table;
         const CostPlace here{cpu_info(), place.n_threads, place.form};
         CostTable cpu;
@@ -281,7 +288,7 @@ CostModel Measurements::costs(const Machine& machine, const std::vector<kernels:
                                     measured);
         };
         if (emulated == nullptr) return calibrated(machine.device);
-        CostTable table = costs_of(emulated->profile(), format, wanted.grid);
+        CostTable table = costs_of(emulated->profile(), format, wanted.grid, interleaves(machine.host.form()));
         if (emulated->profile().host) return table;
         CpuBackend cpu(machine.host.pool(), machine.host.form(), 0);
         wanted.largest = kFullCalibration;

@@ -59,6 +59,10 @@ class Measurements {
     // has to be measured for it.
     DeviceProducts device_products(Backend& device) const;
     DeviceProducts known_device_products(Backend& device) const;
+    // Whether experts in RAM are interleaved, in formats that can be: for the known form,
+    // or this one.
+    bool interleaves() const { return interleaves(known_form()); }
+    bool interleaves(std::optional<kernels::ProductForm> form) const;
 
     // ---- the experts
     // The counts that placement starts from: the request's file, else the model's own
@@ -124,7 +128,9 @@ class Measurements {
 };
 
 // The costs of a hardware profile. Without a host in the profile, cpu_expert stays empty.
-CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
+// interleaves: Measurements::interleaves().
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid,
+                   bool interleaves);
 
 // The formats beside the master's that a plan of this request may choose, or all that
 // there are; with those that the file has beside the first layer's.

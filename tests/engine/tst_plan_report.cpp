@@ -137,7 +137,7 @@ class TestPlanReport : public QObject {
         grid.hidden_dim = 192;
         grid.ffn_dim = 256;
         const CostTable made =
-            costs_of(find_hardware_profile("fiddler-env1"), offstage::kernels::WeightType::kBf16, grid);
+            costs_of(find_hardware_profile("fiddler-env1"), offstage::kernels::WeightType::kBf16, grid, false);
         const auto near = [](double a, double b) { return a > 0 && qAbs(a - b) < 0.02 * b; };
         QVERIFY(measured.emulated && made.emulated);
         QCOMPARE(made.expert_bytes, measured.expert_bytes);
@@ -155,6 +155,25 @@ class TestPlanReport : public QObject {
         }
         // Plans go by the profile all the same.
         QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("hardware profile fiddler-env1"));
+    }
+
+    // Experts in RAM whose rows are interleaved: a kernel puts them in order behind the
+    // copy.
+    void costsOfAProfile_countWhatPutsStripsInOrder() {
+        LoadRequest load = request();
+        load.model = "synthetic:qwen3-30b-a3b?layers=1&type=q4_k";
+        load.compute = ComputeMode::kInt8;
+        load.vram_bytes = 0;
+        const HardwareProfile profile = find_hardware_profile("fiddler-env1");
+        const CostTable measured = calibrate_model(load, {}, {});
+        const double us = plan_model(load, 64, {}, {}).inputs.cost.table().weight_copy_us;
+        QCOMPARE(us, profile.strips_copy_us(static_cast<double>(measured.expert_bytes)));
+        QVERIFY2(qAbs(us - measured.weight_copy_us) < 1e-3 * us, qPrintable(QString::number(measured.weight_copy_us)));
+        QVERIFY(us > 1.01 * profile.copy_us(static_cast<double>(measured.expert_bytes)));
+        // Nothing is interleaved for products of floats.
+        load.compute = ComputeMode::kF32;
+        QCOMPARE(plan_model(load, 64, {}, {}).inputs.cost.table().weight_copy_us,
+                 profile.copy_us(static_cast<double>(measured.expert_bytes)));
     }
 
     void plan_fitsItsBudget_andForecastsBySpeedOfTheDevice() {
