@@ -1,10 +1,18 @@
 // Many rows with packed weights, on tensor cores. A block forms a tile of outputs
-// (output_tiles.cuh), kDepth columns at a time: it unpacks those of the weights to bf16
-// into shared memory, puts the inputs' beside them, and each warp multiplies 32 outputs
-// with 32 inputs. Meanwhile the next columns' bits are loaded into registers.
+// (output_tiles.cuh), kDepth columns at a time.
+//
+// Where the outputs are rows of the weights, a lane's piece of a row is what it holds of
+// an operand, in another order of the columns: it unpacks it to bf16 in registers, and
+// reads the inputs in the same order. Each warp multiplies 16 outputs, of one matrix or of
+// w1 and w3, with all inputs of the tile, which are copied to shared memory meanwhile.
+//
+// Where they are columns, the block unpacks the weights into shared memory, puts the
+// inputs beside them, and each warp multiplies 32 outputs with 32 inputs. Meanwhile the
+// next columns' bits are loaded into registers.
 //
 // A weight is unpacked again for every kTileRows inputs. With enough rows for the weight
 // unpacked to memory, cuBLAS is faster: see kernels/cuda_product_table.h.
+#include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/output_tiles.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
@@ -33,52 +41,11 @@ struct TileProduct {
     bool to_scratch;
 };
 
-// A thread's weights of a tile: rows are outputs. Four threads share each row's block.
-template <WeightType kType, bool kTransposed>
-struct TileWeights {
-    static constexpr int kParts = kTileOuts * kLanesPerBlock / kOutputTileThreads;
-    Piece<kType> pieces[kParts];
-
-    __device__ static int out(int part) {
-        return (static_cast<int>(threadIdx.x) + part * kOutputTileThreads) / kLanesPerBlock;
-    }
-    __device__ static int quarter() { return static_cast<int>(threadIdx.x) % kLanesPerBlock; }
-
-    // Columns from first_in on of rows first_out ... in `rows`; zeros beyond the matrix.
-    __device__ void load(const unsigned char* rows, const TileProduct& job, std::int64_t first_out,
-                         std::int64_t first_in) {
-#pragma unroll
-        for (int p = 0; p < kParts; ++p) {
-            const std::int64_t row = first_out + out(p);
-            if (row < job.n_out) {
-                pieces[p].load(rows + row * job.matrix.stride, job.places, static_cast<int>(first_in / kDepth),
-                               quarter());
-            } else {
-                pieces[p].clear();
-            }
-        }
-    }
-    __device__ void unpack(Tile& tile) {
-#pragma unroll
-        for (int p = 0; p < kParts; ++p) {
-            pieces[p].prepare();
-#pragma unroll
-            for (int k = 0; k < kPiece / kQuad; ++k) {
-                float weights[kQuad];
-                pieces[p].quad(k, weights);
-                uint2 words;
-                words.x = pack_bf16(weights[0], weights[1]);
-                words.y = pack_bf16(weights[2], weights[3]);
-                *reinterpret_cast<uint2*>(&tile.weights[out(p)][Piece<kType>::column(quarter(), k) / 2]) = words;
-            }
-        }
-    }
-};
-
-// Rows are inputs, and consecutive weights of a row are outputs: a thread has the same
-// piece of two rows, whose numbers are neighbours in the tile.
+// A thread's weights of a tile. Rows are inputs, and consecutive weights of a row are
+// outputs: a thread has the same piece of two rows, whose numbers are neighbours in the
+// tile.
 template <WeightType kType>
-struct TileWeights<kType, true> {
+struct TileWeights {
     static constexpr int kPairs = kDepth / 2;
     static_assert(kTileOuts / kPackedBlock * kPairs * kLanesPerBlock == kOutputTileThreads,
                   "one piece of two rows for each thread");
@@ -179,7 +146,7 @@ __device__ inline void add_tile(const Tile& tile, int first_out, int first_row, 
 }
 
 // grid: (outputs, rows, calls).
-template <WeightType kType, bool kTransposed>
+template <WeightType kType>
 __global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_packed_tiles(TileProduct job) {
     Tile& tile = *shared_memory<Tile>();
     const FewCall& call = job.list.calls[blockIdx.z];
@@ -188,7 +155,7 @@ __global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_packed_tiles(T
     const unsigned char* const rows = static_cast<const unsigned char*>(call.weights) + job.matrix.offset;
     const Bf16* const inputs = job.inputs + (call.scratch_row + place.first_input) * job.n_in;
 
-    TileWeights<kType, kTransposed> tile_weights;
+    TileWeights<kType> tile_weights;
     TileInputs tile_inputs;
     tile_weights.load(rows, job, place.first_output, 0);
     tile_inputs.load(inputs, job.n_in, place.n_rows, 0);
@@ -206,6 +173,140 @@ __global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_packed_tiles(T
         __syncthreads();
     }
     if (place.has_piece()) place.store(sums, job.matrix, call, job.to_scratch, job.y);
+}
+
+// The inputs' columns of a block of weights. The lanes of half a warp read eight bytes
+// each, in all banks.
+struct InputStage {
+    alignas(16) unsigned words[kTileRows][kDepth / 2 + 8];
+};
+constexpr int kInputStages = 3;
+
+// A matrix, or w1 and w3. Outputs are rows.
+struct RowTiles {
+    TiledMatrix matrix;
+    std::int64_t up_offset = 0;  // w3, from w1
+    PackedPlaces places;
+    const Bf16* inputs = nullptr;
+    float* y = nullptr;  // of a matrix
+    bool to_scratch = false;
+    Gating gating;
+    Bf16* activations = nullptr;  // of w1 and w3: rows scratch_row ... of the calls
+    FewCalls list;
+};
+
+// The copies of columns kDepth * s ... of n_rows inputs; zeros in the place of others. By
+// the whole block.
+__device__ inline void copy_inputs(AsyncCopies& copies, const Bf16* rows, std::int64_t n_in, int n_rows, int s,
+                                   InputStage& stage) {
+    constexpr int kChunks = kDepth / kEight;
+#pragma unroll
+    for (int i = 0; i < kTileRows * kChunks; i += kOutputTileThreads) {
+        const int row = (i + static_cast<int>(threadIdx.x)) / kChunks;
+        const int chunk = static_cast<int>(threadIdx.x) % kChunks;
+        const Bf16* const from = rows + row * n_in + s * kDepth + chunk * kEight;
+        copies.copy(&stage.words[row][4 * chunk], from, row < n_rows ? static_cast<int>(sizeof(uint4)) : 0);
+    }
+}
+
+// grid: (outputs, rows, calls).
+template <WeightType kType, int kMatrices>
+__global__ void __launch_bounds__(kOutputTileThreads, kMatrices == 1 ? 2 : 1) multiply_row_tiles(RowTiles job) {
+    constexpr int kPieces = kTileRows / 8;             // of eight inputs
+    auto* const stages = shared_memory<InputStage>();  // (kInputStages)
+    const FewCall& call = job.list.calls[blockIdx.z];
+    const std::int64_t n_out = job.matrix.n_rows;
+    const std::int64_t n_in = job.matrix.n_columns;
+    const OutputTile place(n_out, call);
+    if (place.n_rows <= 0) return;  // the whole block
+    const int n_pieces = place.n_rows < kTileRows ? (place.n_rows + 7) / 8 : kPieces;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t first_out = place.first_output + 16 * OutputTile::warp() + lane / 4;
+    const unsigned char* rows[kMatrices][2];
+    // Beyond the end the last one is taken again and dropped.
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const std::int64_t out = first_out + 8 * h < n_out ? first_out + 8 * h : n_out - 1;
+        rows[0][h] = static_cast<const unsigned char*>(call.weights) + job.matrix.offset + out * job.matrix.stride;
+        if constexpr (kMatrices == 2) rows[1][h] = rows[0][h] + job.up_offset;
+    }
+    const Bf16* const inputs = job.inputs + (call.scratch_row + place.first_input) * n_in;
+    const int n_blocks = job.places.n_blocks;
+    AsyncCopies copies;
+    const auto begin = [&](int s) {
+        if (s < n_blocks) copy_inputs(copies, inputs, n_in, place.n_rows, s, stages[s % kInputStages]);
+        copies.commit();
+    };
+    Piece<kType> next[kMatrices][2];
+    const auto load = [&](int s) {
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) next[m][h].load(rows[m][h], job.places, s, lane % 4);
+        }
+    };
+    load(0);
+    for (int s = 0; s + 1 < kInputStages; ++s) begin(s);
+    float sums[kMatrices][kPieces][4] = {};
+#pragma unroll 1
+    for (int s = 0; s < n_blocks; ++s) {
+        copies.template wait<kInputStages - 2>();
+        __syncthreads();  // the stage is there, and all have read the one before
+        begin(s + kInputStages - 1);
+        const InputStage& stage = stages[s % kInputStages];
+        Piece<kType> pieces[kMatrices][2];
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                pieces[m][h] = next[m][h];
+                pieces[m][h].prepare();
+            }
+        }
+        if (s + 1 < n_blocks) load(s + 1);
+#pragma unroll
+        for (int k = 0; k < kPiece / kQuad; ++k) {
+            unsigned a[kMatrices][4];
+#pragma unroll
+            for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+                for (int h = 0; h < 2; ++h) {
+                    float weights[kQuad];
+                    pieces[m][h].quad(k, weights);
+                    a[m][h] = pack_bf16(weights[0], weights[1]);
+                    a[m][2 + h] = pack_bf16(weights[2], weights[3]);
+                }
+            }
+            const int word = Piece<kType>::column(lane % 4, k) / 2;
+#pragma unroll
+            for (int n = 0; n < kPieces; ++n) {
+                if (n >= n_pieces) break;
+                const uint2 both = *reinterpret_cast<const uint2*>(&stage.words[8 * n + lane / 4][word]);
+                const unsigned b[2] = {both.x, both.y};
+#pragma unroll
+                for (int m = 0; m < kMatrices; ++m) multiply_bf16(sums[m][n], a[m], b);
+            }
+        }
+    }
+    const auto* const biases =
+        reinterpret_cast<const float*>(static_cast<const unsigned char*>(call.weights) + job.matrix.bias_offset);
+#pragma unroll
+    for (int n = 0; n < kPieces; ++n) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            const std::int64_t out = first_out + 8 * (c / 2);
+            const int t = 8 * n + lane % 4 * 2 + c % 2;
+            if (out >= n_out || t >= place.n_rows) continue;
+            const std::int64_t row = place.first_input + t;
+            if constexpr (kMatrices == 2) {
+                const float value = job.gating.of(call.weights, out, sums[0][n][c], sums[1][n][c]);
+                job.activations[(call.scratch_row + row) * n_out + out] = narrow<Bf16>(value);
+            } else {
+                const float sum = job.matrix.bias_offset >= 0 ? sums[0][n][c] + biases[out] : sums[0][n][c];
+                job.y[((job.to_scratch ? call.scratch_row : call.first_row) + row) * n_out + out] = sum;
+            }
+        }
+    }
 }
 
 // Row scratch_row + t of `to` (rows, n_columns) = row row_token[first_row + t] of the
@@ -227,16 +328,48 @@ void start_gather(Worker& worker, const FewCalls& list, const float* inputs, con
     worker.start(gather_calls, grid, kOutputTileThreads, 0, list, inputs, row_token, n_columns, to);
 }
 
+template <int kMatrices>
+void start_row_tiles(Worker& worker, const RowTiles& job) {
+    with_packed_type(job.matrix.type, [&](auto type) {
+        worker.start(multiply_row_tiles<decltype(type)::value, kMatrices>, output_grid(job.list, job.matrix.n_rows),
+                     kOutputTileThreads, kInputStages * sizeof(InputStage), job);
+    });
+}
+
 // Rows scratch_row ... of the inputs (rows, matrix.n_in()) -> rows of y.
 void start_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
                  float* y) {
-    const TileProduct job{
-        list, matrix, places_of(matrix.type, matrix.n_columns), matrix.n_out(), matrix.n_in(), inputs, y, to_scratch};
+    const PackedPlaces places = places_of(matrix.type, matrix.n_columns);
+    if (!matrix.transposed) {
+        RowTiles job;
+        job.matrix = matrix;
+        job.places = places;
+        job.inputs = inputs;
+        job.y = y;
+        job.to_scratch = to_scratch;
+        job.list = list;
+        start_row_tiles<1>(worker, job);
+        return;
+    }
+    const TileProduct job{list, matrix, places, matrix.n_out(), matrix.n_in(), inputs, y, to_scratch};
     with_packed_type(matrix.type, [&](auto type) {
-        constexpr WeightType kType = decltype(type)::value;
-        worker.start(matrix.transposed ? multiply_packed_tiles<kType, true> : multiply_packed_tiles<kType, false>,
-                     output_grid(list, job.n_out), kOutputTileThreads, sizeof(Tile), job);
+        worker.start(multiply_packed_tiles<decltype(type)::value>, output_grid(list, job.n_out), kOutputTileThreads,
+                     sizeof(Tile), job);
     });
+}
+
+// The activations of w1 and w3, of one type.
+void start_up_tiles(Worker& worker, const ExpertLayout& layout, const ExpertMatrices& matrices, const FewCalls& list,
+                    const Bf16* inputs, Bf16* activations) {
+    RowTiles job;
+    job.matrix = matrices.gate;
+    job.up_offset = matrices.up.offset - matrices.gate.offset;
+    job.places = places_of(layout.gate, layout.hidden_dim);
+    job.inputs = inputs;
+    job.gating = Gating(layout);
+    job.activations = activations;
+    job.list = list;
+    start_row_tiles<2>(worker, job);
 }
 
 }  // namespace
@@ -273,19 +406,24 @@ void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaEx
         if (takes(calls[c]) && !can_read_packed(worker, calls[c].weights, inputs)) return;
     }
     const ExpertMatrices matrices(layout);
+    const bool together = layout.gate == layout.up;
     const std::size_t row_bytes = static_cast<std::size_t>(layout.hidden_dim + layout.ffn_dim) * sizeof(Bf16) +
-                                  static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
+                                  static_cast<std::size_t>(together ? 0 : layout.ffn_dim) * 2 * sizeof(float);
     run_rows_in_lists(worker, calls, n_calls, row_bytes, takes, [&](const FewCalls& list, std::int64_t n_rows) {
         if (list.n == 0) return;
         worker.scratch.restart();
         auto* const x = worker.scratch.take<Bf16>(n_rows * layout.hidden_dim);
-        auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-        auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
         auto* const activations = worker.scratch.take<Bf16>(n_rows * layout.ffn_dim);
         start_gather(worker, list, inputs, row_token, layout.hidden_dim, x);
-        start_tiles(worker, matrices.gate, list, x, true, gate);
-        start_tiles(worker, matrices.up, list, x, true, up);
-        activate(worker, layout.spec, gate, up, n_rows * layout.ffn_dim, WeightType::kBf16, activations);
+        if (together) {
+            start_up_tiles(worker, layout, matrices, list, x, activations);
+        } else {
+            auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+            auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+            start_tiles(worker, matrices.gate, list, x, true, gate);
+            start_tiles(worker, matrices.up, list, x, true, up);
+            activate(worker, layout.spec, gate, up, n_rows * layout.ffn_dim, WeightType::kBf16, activations);
+        }
         start_tiles(worker, matrices.down, list, activations, false, out);
     });
 }
