@@ -137,17 +137,16 @@ __device__ inline void put_weights(const TileJob& job, const TileRows& rows, int
     if (!one_type) decode_weights_of<kUp>(job.matrices[1].type, rows, n_parts, first, 1, stage, kFormats);
 }
 
-// The same parts of an input, one by each thread. input: its row; nullptr: beyond the
-// last.
-__device__ inline void put_inputs(const unsigned char* input, std::int64_t n_columns, int n_parts, int first,
-                                  Stage& stage) {
+// The same parts of an input, one by each thread. input_row: below 0 beyond the last.
+__device__ inline void put_inputs(const TileJob& job, std::int32_t input_row, int n_parts, int first, Stage& stage) {
     const int row = static_cast<int>(threadIdx.x) / kParts;
     const int part = static_cast<int>(threadIdx.x) % kParts;
     uint4 codes = make_uint4(0, 0, 0, 0);
     InputPart factors = {0.0f, 0};
-    if (input != nullptr && first + part < n_parts) {
+    if (input_row >= 0 && first + part < n_parts) {
+        const unsigned char* const input = job.rounded + input_row * rounded_bytes(job.n_columns);
         codes = reinterpret_cast<const uint4*>(input)[first + part];
-        factors = reinterpret_cast<const InputPart*>(input + n_columns)[first + part];
+        factors = reinterpret_cast<const InputPart*>(input + job.n_columns)[first + part];
     }
     *reinterpret_cast<uint4*>(&stage.inputs[row][4 * part]) = codes;
     stage.input_parts[part][row] = factors;
@@ -271,13 +270,11 @@ __global__ void __launch_bounds__(kOutputTileThreads, kTileBlocks) multiply_tile
     const int n_parts = static_cast<int>(job.n_columns / kPartWeights);
     const auto* const weights = static_cast<const unsigned char*>(call.weights) + place.first_output * job.stride;
     const TileRows rows{{weights + job.matrices[0].offset, weights + job.matrices[1].offset}, job.stride, place.n_outs};
-    const unsigned char* input = nullptr;
+    std::int32_t input_row = -1;  // a number takes fewer registers than its address
     const int t = static_cast<int>(threadIdx.x) / kParts;
     if (t < place.n_rows) {
-        const std::int64_t row = place.first_input + t;
-        input =
-            job.rounded + (job.row_token == nullptr ? call.scratch_row + row : job.row_token[call.first_row + row]) *
-                              rounded_bytes(job.n_columns);
+        const int row = place.first_input + t;
+        input_row = job.row_token == nullptr ? call.scratch_row + row : job.row_token[call.first_row + row];
     }
     const int first_out = OutputTile::warp() % kOutWarps * (16 * kWarpOuts);
 
@@ -285,7 +282,7 @@ __global__ void __launch_bounds__(kOutputTileThreads, kTileBlocks) multiply_tile
     const int n_stages = (n_parts + kParts - 1) / kParts;
     for (int s = 0; s <= n_stages; ++s) {
         if (s < n_stages) {
-            put_inputs(input, job.n_columns, n_parts, s * kParts, stages[s % kStages]);
+            put_inputs(job, input_row, n_parts, s * kParts, stages[s % kStages]);
             put_weights<kUp>(job, rows, n_parts, s * kParts, stages[s % kStages]);
         }
         if (s > 0 && place.has_piece()) {

@@ -39,11 +39,15 @@ struct SplitJob {
     SplitJob(const FewCalls& calls, const ExpertLayout& layout) : gating(layout), list(calls) {}
 };
 
+// Blocks of threads that a multiprocessor has registers for, at least.
+template <WeightType kType, int kMatrices, int kGroups>
+constexpr int kSplitBlocks = kGroups == 1 && SplitStage<kType, kMatrices>::kUsed ? 4
+                             : kMatrices* kGroups >= 4                           ? 2
+                                                                                 : 3;
+
 // grid: (16 rows, calls). kGroups: of eight columns.
 template <WeightType kType, int kMatrices, int kGroups>
-__global__ void __launch_bounds__(kSplitThreads, kGroups == 1               ? 4
-                                                 : kMatrices * kGroups >= 4 ? 2
-                                                                            : 3) multiply_split(SplitJob job) {
+__global__ void __launch_bounds__(kSplitThreads, kSplitBlocks<kType, kMatrices, kGroups>) multiply_split(SplitJob job) {
     float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>, and before them stages
     let_next_begin();
     wait_for_previous();
