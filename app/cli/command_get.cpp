@@ -91,7 +91,7 @@ int run_get(const GetOptions& options) {
         const std::string& revision = options.revision.empty() ? wanted.revision : options.revision;
         download.repository = engine::read_hub_repository(connection, wanted.repository, revision, stop);
         if (options.list) return list_models(download.repository, options.model.json);
-        download.model = engine::choose_model(download.repository, wanted.type);
+        download.model = engine::choose_model(download.repository, wanted);
         std::cerr << download.repository.name << (download.model.type.empty() ? "" : ":") << download.model.type << ", "
                   << engine::format_bytes(download.model.bytes()) << " from " << connection.host() << " to "
                   << engine::shown_path(download.cache) << std::endl;

@@ -10,6 +10,7 @@
 
 #include <QCoreApplication>
 #include <QEventLoop>
+#include <QHostAddress>
 #include <QNetworkAccessManager>
 #include <QNetworkProxy>
 #include <QNetworkReply>
@@ -57,6 +58,16 @@ std::string last_part(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+bool may_send_kept_token(const QUrl& endpoint) {
+    const QString off = QString::fromStdString(variable("HF_HUB_DISABLE_IMPLICIT_TOKEN")).toUpper();
+    if (!off.isEmpty() && off != QLatin1String("0") && off != QLatin1String("NO") && off != QLatin1String("OFF") &&
+        off != QLatin1String("FALSE")) {
+        return false;
+    }
+    return endpoint.scheme() == QLatin1String("https") || endpoint.host() == QLatin1String("localhost") ||
+           QHostAddress(endpoint.host()).isLoopback();
+}
+
 // What `hf auth login` kept; empty where there is none that can be read.
 std::string kept_token() {
     std::filesystem::path file = variable("HF_TOKEN_PATH");
@@ -85,7 +96,10 @@ HubAccess hub_access() {
         throw Error(ErrorKind::kInvalidInput, messages::no_hub_address(access.endpoint));
     }
     access.token = variable("HF_TOKEN");
-    if (access.token.empty()) access.token = kept_token();
+    if (access.token.empty() && may_send_kept_token(address)) {
+        access.token = kept_token();
+        access.token_is_kept = true;
+    }
     return access;
 }
 
@@ -206,6 +220,10 @@ HubConnection::Answer HubConnection::ask(QUrl address, const std::string& what, 
     for (int n = 0; n <= kMostRedirects; ++n) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::download_cancelled);
         Answer answer = ask_once(address, range, take, stop);
+        if (answer.status == 401 && access_.token_is_kept && !access_.token.empty()) {
+            access_.token.clear();  // it has expired, say, and what is public needs none
+            answer = ask_once(address, range, take, stop);
+        }
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::download_cancelled);
         if (answer.status < 300 || answer.status >= 400 || answer.next.isEmpty()) return answer;
         const QUrl next = address.resolved(answer.next);

@@ -19,14 +19,16 @@ namespace offstage::engine {
 struct HubAccess {
     std::string endpoint = "https://huggingface.co";  // without a slash at its end
     std::string token;                                // sent to the endpoint alone; empty: none
+    bool token_is_kept = false;                       // left out where the endpoint refuses it
     std::chrono::milliseconds patience{30'000};       // without a byte
     std::chrono::milliseconds first_wait{500};        // before the first repetition, then twice as long each
     int repetitions = 8;                              // without any progress, two minutes
 };
 
-// As HF_ENDPOINT and HF_TOKEN say; without the latter the token that `hf auth login` kept
-// (HF_TOKEN_PATH, else "token" in hugging_face_folder()). Throws Error (kInvalidInput) for
-// an endpoint that is no address.
+// As HF_ENDPOINT and HF_TOKEN say. Without the latter, unless HF_HUB_DISABLE_IMPLICIT_TOKEN
+// is set or the endpoint is another computer asked without TLS, the token that `hf auth
+// login` kept (HF_TOKEN_PATH, else "token" in hugging_face_folder()). Throws Error
+// (kInvalidInput) for an endpoint that is no address.
 HubAccess hub_access();
 // "huggingface.co", of hub_access(); empty where that throws.
 std::string hub_host();

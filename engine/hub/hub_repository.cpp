@@ -106,20 +106,40 @@ HubFile read_file_entry(const nlohmann::json& entry, const std::string& host, co
     return file;
 }
 
-// The address of a repository's page or of one of its files as a browser shows it, without
-// its server; empty for anything else.
+// What stands behind the hub's server in the address of a page or a file there; empty for
+// anything else.
 std::string page_on_hub(const std::string& text) {
+    std::vector<std::string> servers = {"huggingface.co/", "hf.co/"};
+    if (!hub_host().empty()) {
+        const std::string endpoint = hub_access().endpoint;
+        servers.push_back(endpoint.substr(endpoint.find("//") + 2) + "/");
+    }
     std::string page = text.substr(0, text.find_first_of("?#"));
     for (const std::string scheme : {"https://", "http://"}) {
         if (page.starts_with(scheme)) page.erase(0, scheme.size());
     }
-    const std::size_t slash = page.find('/');
-    const std::string host = page.substr(0, slash);
-    const bool is_hub = host == "huggingface.co" || host == "hf.co" || (!host.empty() && host == hub_host());
-    if (!is_hub || slash == std::string::npos) return {};
-    page.erase(0, slash + 1);
-    while (page.ends_with('/')) page.pop_back();
-    return page;
+    for (const std::string& server : servers) {
+        if (!page.starts_with(server)) continue;
+        page.erase(0, server.size());
+        while (page.ends_with('/')) page.pop_back();
+        return page;
+    }
+    return {};
+}
+
+// The bytes that "%2F" stands for.
+std::string percent_decoded(const std::string& text) {
+    std::string bytes;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::string digits = text[i] == '%' ? text.substr(i + 1, 2) : std::string();
+        if (digits.size() == 2 && digits.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
+            bytes += static_cast<char>(std::stoi(digits, nullptr, 16));
+            i += 2;
+        } else {
+            bytes += text[i];
+        }
+    }
+    return bytes;
 }
 
 // "OWNER/NAME/blob/REVISION/FILE", of which the end may be missing.
@@ -132,11 +152,9 @@ HubName name_of_page(std::string page) {
     };
     const std::string owner = next();
     name.repository = owner + "/" + next();
-    if (const std::string view = next(); view == "tree" || view == "blob" || view == "resolve") {
-        name.revision = next();
-        for (std::size_t at; (at = name.revision.find("%2F")) != std::string::npos;) name.revision.replace(at, 3, "/");
-        if (has_suffix(page, ".gguf")) name.type = type_of(stem_of(page));
-    }
+    const std::string view = next();
+    if (view == "tree" || view == "blob" || view == "resolve") name.revision = percent_decoded(next());
+    if (view == "blob" || view == "resolve") name.file = percent_decoded(page);
     return name;
 }
 
@@ -144,7 +162,8 @@ HubName name_of_page(std::string page) {
 
 HubName parse_hub_name(const std::string& text) {
     HubName name;
-    const std::size_t colon = text.find(':', text.starts_with("http") ? 8 : 0);
+    const std::size_t slash_before = text.rfind('/');
+    const std::size_t colon = text.find(':', slash_before == std::string::npos ? 0 : slash_before);
     if (const std::string page = page_on_hub(text.substr(0, colon)); !page.empty()) {
         name = name_of_page(page);
     } else {
@@ -238,19 +257,28 @@ std::vector<HubModel> models_of(const HubRepository& repository) {
     return models;
 }
 
-HubModel choose_model(const HubRepository& repository, const std::string& type) {
+HubModel choose_model(const HubRepository& repository, const HubName& asked) {
+    const std::string& type = asked.type;
     const std::vector<HubModel> models = models_of(repository);
     if (models.empty()) throw Error(ErrorKind::kNotFound, messages::no_model_in_repository(repository.name));
-    if (type.empty() && models.size() == 1) return models.front();
+    for (const HubModel& model : models) {
+        const auto is_it = [&](const HubFile& file) { return file.path == asked.file; };
+        if (std::any_of(model.files.begin(), model.files.end(), is_it)) return model;
+    }
+    const bool names_file = !asked.file.empty();
+    if (type.empty() && models.size() == 1 && !names_file) return models.front();
     const std::string wanted = type.empty() ? "Q4_K" : in_capitals(type);
     for (const std::string& name : {wanted, wanted + "_M", "UD-" + wanted + "_XL"}) {
         for (const HubModel& model : models) {
-            if (model.type == name) return model;
+            if (model.type == name && !names_file) return model;
         }
     }
     std::string types;
     for (const HubModel& model : models) {
         types += (types.empty() ? "" : ", ") + (model.type.empty() ? "safetensors" : model.type);
+    }
+    if (names_file) {
+        throw Error(ErrorKind::kNotFound, messages::file_is_no_model(asked.file, repository.name, types));
     }
     if (type.empty()) throw Error(ErrorKind::kNotFound, messages::several_files_in_repository(repository.name, types));
     throw Error(ErrorKind::kNotFound, messages::no_such_file_in_repository(repository.name, type, types));

@@ -15,10 +15,11 @@ struct HubName {
     std::string repository;  // "unsloth/Qwen3-30B-A3B-GGUF"
     std::string type;        // "Q4_K_M"; empty: none was named
     std::string revision;    // of an address; empty: none was named
+    std::string file;        // of an address, a path in the repository; empty: none was named
 };
 // A name without an owner is one of the catalogue's (engine/model/catalogue.h) and means
-// the repository that it names. An address on the hub, of a repository or of one of its
-// files, means that one. Throws Error (kInvalidInput).
+// the repository that it names. An address on the hub or at HF_ENDPOINT, of a repository
+// or of one of its files, means that one. Throws Error (kInvalidInput).
 HubName parse_hub_name(const std::string& text);
 
 struct HubFile {
@@ -59,8 +60,9 @@ struct HubModel {
 };
 // By size.
 std::vector<HubModel> models_of(const HubRepository& repository);
-// The model of this type, or for "Q4_K" the medium mixture Q4_K_M; without a type Q4_K_M,
-// or the only one. Throws Error (kNotFound) with the types there are.
-HubModel choose_model(const HubRepository& repository, const std::string& type);
+// The model that has this file. Otherwise that of this type, or for "Q4_K" the medium
+// mixture Q4_K_M; without a type Q4_K_M, or the only one. Throws Error (kNotFound) with
+// the types there are.
+HubModel choose_model(const HubRepository& repository, const HubName& asked);
 
 }  // namespace offstage::engine

@@ -108,17 +108,13 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
 
 // How stored costs are used: the kept ones, if they are young, not in doubt and, where
 // they are to be checked, holds(them), which may adapt them to the present; otherwise
-// measure(doubt) with the doubt that the new ones are stored with. Those whose measurement
-// other work disturbed are measured once more, where they are to be checked.
+// measure(doubt) with the doubt that the new ones are stored with.
 template <typename Costs, typename Holds, typename Measure>
 Costs kept_or_measured(std::optional<Costs> kept, bool checks, const Holds& holds, const Measure& measure) {
     CostDoubt doubt = CostDoubt::kNone;
     if (kept && !are_old(kept->measured_at)) {
-        bool in_doubt = kept->doubt == CostDoubt::kRaised;
-        if constexpr (requires { kept->disturbed; })
-            in_doubt = in_doubt || (checks && kept->disturbed && kept->doubt == CostDoubt::kNone);
-        if (!in_doubt && (!checks || holds(*kept))) return *kept;
-        if (in_doubt || kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
+        if (kept->doubt != CostDoubt::kRaised && (!checks || holds(*kept))) return *kept;
+        if (kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
     }
     return measure(doubt);
 }

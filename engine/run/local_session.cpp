@@ -177,9 +177,9 @@ void LocalSession::advance(const std::stop_token& stop) {
         publish(When::kWhenDue);
     });
     follow_context();
+    if (any) publish(When::kNow);  // so that whoever learns of the report sees the state after it
     while (!stop.stop_requested() && conversation_.write_piece()) {
     }
-    if (any) publish(When::kNow);  // so that the next reader sees the present state
 }
 
 void LocalSession::reset_conversation() {

@@ -294,7 +294,8 @@ std::optional<KeptPrefix> PrefixFile::load(const std::string& name) {
     std::error_code failure;
     if (!fs::is_regular_file(end_file(name), failure)) return std::nullopt;
     const std::uintmax_t n_bytes = fs::file_size(end_file(name), failure);
-    if (failure || n_bytes > kMostEndBytes) {
+    if (failure) return std::nullopt;
+    if (n_bytes > kMostEndBytes) {
         remove_damaged(name, end_file(name));
         return std::nullopt;
     }

@@ -4178,6 +4178,11 @@
         <comment>dict_of_no_pairs</comment>
         <translation>ein dict aus Werten, die keine Paare sind</translation>
     </message>
+    <message>
+        <source>%1 is not a file of a model; expected an address of %2, or a type: %3.</source>
+        <comment>file_is_no_model</comment>
+        <translation>%1 ist keine Datei eines Modells; erwartet wird eine Adresse von %2 oder ein Typ: %3.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -4178,6 +4178,11 @@
         <comment>dict_of_no_pairs</comment>
         <translation>dict gồm những giá trị không phải là cặp</translation>
     </message>
+    <message>
+        <source>%1 is not a file of a model; expected an address of %2, or a type: %3.</source>
+        <comment>file_is_no_model</comment>
+        <translation>%1 không phải là tệp của một mô hình; cần địa chỉ của %2, hoặc một kiểu: %3.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -498,33 +498,8 @@ class TestCalibration : public QObject {
         // raised.
         table();
         QVERIFY(!measured);
-        const bool doubtful = doubted || first.disturbed;
-        QCOMPARE(second.doubt, doubtful ? CostDoubt::kAnswered : CostDoubt::kNone);
-        QCOMPARE(raise_doubt<CostTable>(key, cache), !doubtful);
-    }
-
-    // Also where the computer is still busy, but then not at every load.
-    void costsMeasuredBesideOtherWork_areMeasuredOnceMore() {
-        CostTable kept;
-        kept.measured_at = seconds_since_1970();
-        kept.disturbed = true;
-        int n_measured = 0;
-        const auto load = [&](bool checks) {
-            kept = kept_or_measured(
-                std::optional(kept), checks, [](CostTable&) { return true; },
-                [&](CostDoubt doubt) {
-                    ++n_measured;
-                    kept.doubt = doubt;
-                    return kept;
-                });
-        };
-        load(false);
-        QCOMPARE(n_measured, 0);
-        load(true);
-        QCOMPARE(n_measured, 1);
-        QVERIFY(kept.disturbed && kept.doubt == CostDoubt::kAnswered);
-        load(true);
-        QCOMPARE(n_measured, 1);
+        QCOMPARE(second.doubt, doubted ? CostDoubt::kAnswered : CostDoubt::kNone);
+        QCOMPARE(raise_doubt<CostTable>(key, cache), !doubted);
     }
 
     void format_isMeasuredAnew_whereThatIsAsked() {

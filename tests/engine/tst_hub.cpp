@@ -66,7 +66,7 @@ class TestHub : public QObject {
         wanted.access = access();
         HubConnection connection(wanted.access);
         wanted.repository = read_hub_repository(connection, kRepository, "main", {});
-        wanted.model = choose_model(wanted.repository, type);
+        wanted.model = choose_model(wanted.repository, {.type = type});
         wanted.cache = m_folder->filePath(QStringLiteral("cache")).toStdString();
         wanted.part_bytes = kPart;
         return wanted;
@@ -112,9 +112,14 @@ class TestHub : public QObject {
         }
         QCOMPARE(parse_hub_name("hf.co/maker/Model-GGUF:Q8_0").type, std::string("Q8_0"));
         QCOMPARE(parse_hub_name("https://hf.co/maker/Model-GGUF/tree/v2/").revision, std::string("v2"));
-        const HubName file = parse_hub_name("https://huggingface.co/a/b/resolve/refs%2Fpr%2F3/x/Model-Q6_K.gguf");
-        QCOMPARE(file.type, std::string("Q6_K"));
+        const HubName file =
+            parse_hub_name("https://huggingface.co/a/b/resolve/refs%2fpr%2F3/x/a%20b.gguf?download=true");
+        QCOMPARE(file.file, std::string("x/a b.gguf"));
         QCOMPARE(file.revision, std::string("refs/pr/3"));
+        qputenv("HF_ENDPOINT", "http://hub.example:8080/mirror");
+        QCOMPARE(parse_hub_name("http://hub.example:8080/mirror/a/b:Q8_0").repository, std::string("a/b"));
+        QCOMPARE(parse_hub_name("http/b:Q8_0").type, std::string("Q8_0"));
+        qunsetenv("HF_ENDPOINT");
         for (const char* const bad :
              {"", "a", "a/", "/b", "a/b/c", "../b", "a/..", "a b/c", "a/b:", "a/b:../x", "a/b?x",
               "https://elsewhere.example/a/b", "https://huggingface.co/", "https://huggingface.co/a"}) {
@@ -148,6 +153,12 @@ class TestHub : public QObject {
         QCOMPARE(hub_access().token, std::string());
         write("token", " kept\n");
         QCOMPARE(hub_access().token, std::string("kept"));
+        for (const auto& [name, value] :
+             {std::pair("HF_ENDPOINT", "http://hub.example"), std::pair("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")}) {
+            qputenv(name, value);
+            QCOMPARE(hub_access().token, std::string());
+            qunsetenv(name);
+        }
         write("other", "other");
         qputenv("HF_TOKEN_PATH", m_folder->filePath(QStringLiteral("other")).toUtf8());
         QCOMPARE(hub_access().token, std::string("other"));
@@ -155,6 +166,34 @@ class TestHub : public QObject {
         QCOMPARE(hub_access().token, std::string("set"));
         for (const char* const name : {"HF_TOKEN", "HF_TOKEN_PATH"}) qunsetenv(name);
         qputenv("HF_HOME", "/nowhere");
+    }
+
+    void token_thatWasKept_isLeftOut_whereItIsRefused() {
+        m_hub->setFault([](const HubRequest& request, HubAnswer& answer) {
+            if (request.headers.contains("authorization")) answer = {.status = 401};
+        });
+        HubDownload wanted = download();
+        wanted.access.token = "expired";
+        const auto list = [&] {
+            HubConnection connection(wanted.access);
+            return read_hub_repository(connection, kRepository, "main", {}).files.size();
+        };
+        QVERIFY(sentence_of([&] { static_cast<void>(list()); }).contains(QStringLiteral("set HF_TOKEN")));
+        wanted.access.token_is_kept = true;
+        QCOMPARE(list(), wanted.repository.files.size());
+        QCOMPARE(contents(get_model(wanted, {})), m_hub->file(kFile));
+    }
+
+    void address_ofAFile_meansThatFile() {
+        m_hub->add("Draft-Q8_0.gguf", random_bytes(1'000, 5));
+        const HubDownload wanted = download();
+        QCOMPARE(choose_model(wanted.repository, {.type = "Q8_0"}).bytes(), std::uint64_t{1'000});
+        QCOMPARE(choose_model(wanted.repository, {.file = "Model-Q8_0.gguf"}).bytes(), std::uint64_t{90'000});
+        QCOMPARE(choose_model(wanted.repository, {.file = "UD/Model-UD-Q2_K_XL-00002-of-00002.gguf"}).files.size(),
+                 std::size_t{2});
+        QVERIFY(sentence_of([&] {
+                    static_cast<void>(choose_model(wanted.repository, {.file = "mmproj-F16.gguf"}));
+                }).startsWith(QStringLiteral("mmproj-F16.gguf is not a file of a model")));
     }
 
     void revision_mayHaveSlashes() {
@@ -182,11 +221,11 @@ class TestHub : public QObject {
         QCOMPARE(all[0].type, std::string("UD-Q2_K_XL"));
         QCOMPARE(all[0].files.size(), std::size_t{2});
         QCOMPARE(all[0].bytes(), std::uint64_t{30'000});
-        QCOMPARE(choose_model(wanted.repository, "q8_0").bytes(), std::uint64_t{90'000});
-        QCOMPARE(choose_model(wanted.repository, "q4_k").type, std::string("Q4_K_M"));
-        QCOMPARE(choose_model(wanted.repository, "q2_k").type, std::string("UD-Q2_K_XL"));
+        QCOMPARE(choose_model(wanted.repository, {.type = "q8_0"}).bytes(), std::uint64_t{90'000});
+        QCOMPARE(choose_model(wanted.repository, {.type = "q4_k"}).type, std::string("Q4_K_M"));
+        QCOMPARE(choose_model(wanted.repository, {.type = "q2_k"}).type, std::string("UD-Q2_K_XL"));
         QCOMPARE(
-            sentence_of([&] { static_cast<void>(choose_model(wanted.repository, "Q5_K")); }),
+            sentence_of([&] { static_cast<void>(choose_model(wanted.repository, {.type = "Q5_K"})); }),
             QStringLiteral("maker/Model-GGUF has no file of type Q5_K; expected one of UD-Q2_K_XL, Q4_K_M, Q8_0."));
     }
 

@@ -139,6 +139,18 @@ class TestDownloads : public QObject {
         QVERIFY(settings::kDownloads.value().isEmpty());
     }
 
+    void removing_isDone_beforeTheSameIsGotAgain() {
+        DownloadQueue queue;
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        queue.pause(0);
+        m_hub->allow(1'000'000'000);
+        queue.remove(0);
+        queue.add(m_name);
+        QTRY_VERIFY_WITH_TIMEOUT(queue.at(0).state >= Download::State::Failed, 60'000);
+        QCOMPARE(queue.at(0).state, Download::State::Done);
+    }
+
     // They do not tell whose they are.
     void removing_keepsThePartsOfTheSameRepository() {
         DownloadQueue queue;
@@ -234,7 +246,8 @@ class TestDownloads : public QObject {
         auto& downloads = test::part<DownloadsDialog>(*shown.window);
         auto& name = test::part<QLineEdit>(downloads);
         QVERIFY(!find<QPushButton>(downloads, "Look").isEnabled());
-        QTest::keyClicks(&name, QStringLiteral(" https://127.0.0.1/maker/Tiny-GGUF/blob/v2/Tiny-Q4_K_M.gguf"));
+        QTest::keyClicks(&name, u' ' + QString::fromStdString(m_hub->endpoint()) +
+                                    QStringLiteral("/maker/Tiny-GGUF/blob/v2/Tiny-Q4_K_M.gguf"));
         QTest::keyClick(&name, Qt::Key_Return);
         auto& get = find<QPushButton>(downloads, "Download");
         QTRY_VERIFY_WITH_TIMEOUT(get.isEnabled(), 60'000);

@@ -264,6 +264,9 @@ class TestFirstMinutes : public QObject {
         QCOMPARE(placesOfWords(message, QStringLiteral("noi")), (Places{{21, 24}}));
         QCOMPARE(placesOfWords(message, QStringLiteral("->")), (Places{{30, 32}}));
         QCOMPARE(placesOfWords(message, QStringLiteral(" ")), Places());
+        message.text = QStringLiteral("하고 한국 か が");  // syllables and marks that are letters of their own
+        QCOMPARE(placesOfWords(message, QStringLiteral("한국")), (Places{{3, 5}}));
+        QCOMPARE(placesOfWords(message, QStringLiteral("が")), (Places{{8, 9}}));
     }
 
     void editor_opensWholeInView() {

@@ -80,6 +80,21 @@ class TestTokenLog : public QObject {
         QVERIFY(!log.token(7, 3));
     }
 
+    void tokens_ofTextThatWasAThought_areForgotten() {
+        const auto engine = controller();
+        TokenLog log(*engine);
+        log.beginModel(1, 2);
+        log.addTokens(1, 0, pieceOf(QStringLiteral("hm yes"), {{2, 0}, {6, 1}}));
+        StreamedText piece = pieceOf(QStringLiteral("Hi"), {{2, 2}});
+        piece.textWasThought = true;
+        log.addTokens(1, 0, piece);
+        QCOMPARE(log.tokenAt(1, 1)->step, log.token(1, 0)->step);
+        QVERIFY(!log.tokenAt(1, 4));
+        piece.marks.clear();
+        log.addTokens(1, 0, piece);
+        QVERIFY(!log.tokenAt(1, 1));
+    }
+
     void tokens_ofOneCharacter_shareItsRange() {
         const auto engine = controller();
         TokenLog log(*engine);

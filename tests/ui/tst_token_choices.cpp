@@ -108,6 +108,22 @@ class TestTokenChoices : public QObject {
         QCOMPARE(choices.size(), std::size_t{0});
     }
 
+    void store_followsTextThatWasAThought() {
+        TokenChoices choices;
+        choices.add(1, 0, pieceOf({QStringLiteral("Gone"), QStringLiteral(" on")}));
+        choices.add(1, 7, pieceOf({QStringLiteral(" hm"), QStringLiteral(" yes")}, 2));
+        StreamedText thought;  // of what came behind the first seven characters
+        thought.thought = QStringLiteral("hm yes");
+        thought.textWasThought = true;
+        choices.add(1, 7, thought);
+        QCOMPARE(choices.indexAt(1, 8), -1);
+        QVERIFY(choices.token(1, 2)->isThinking && choices.token(1, 3)->isThinking);
+        choices.add(1, 7, pieceOf({QStringLiteral(" Hi")}, 4));
+        QCOMPARE(choices.count(1), 5);
+        QCOMPARE(choices.indexAt(1, 5), 1);
+        QCOMPARE(choices.indexAt(1, 8), 4);
+    }
+
     void store_knowsBranches() {
         TokenChoices choices;
         choices.add(1, 0, pieceOf({QStringLiteral("One"), QStringLiteral(" two"), QStringLiteral(" three")}));

@@ -81,11 +81,17 @@ void findWritten(const QString& text, const QStringMatcher& matcher, qsizetype m
     }
 }
 
-// Character by character, as the search of all conversations compares them.
+// Character by character, as the search of all conversations compares them: without marks
+// on Latin, Greek and Cyrillic letters.
 QString withoutAccents(QString text) {
+    constexpr char16_t kLastOfThese = 0x052F;
     for (QChar& c : text) {
-        while (c.decompositionTag() == QChar::Canonical) {
-            c = c.decomposition().front();
+        QChar letter = c;
+        while (letter.decompositionTag() == QChar::Canonical) {
+            letter = letter.decomposition().front();
+        }
+        if (letter <= QChar(kLastOfThese)) {
+            c = letter;
         }
     }
     return text;

@@ -62,11 +62,19 @@ void TokenChoices::add(MessageId message, int textOffset, const StreamedText& pi
     if (message == 0 || m_incomplete.value(message)) {
         return;
     }
+    if (piece.textWasThought && m_tokens.contains(message)) {
+        for (ChosenToken& token : m_tokens[message]) {
+            if (token.end > textOffset) {
+                token.begin = token.end = textOffset;
+                token.isThinking = true;
+            }
+        }
+    }
     const bool isNew = !m_tokens.contains(message);
     if (piece.choices.empty()) {
         // An answer that has text before its first stored token cannot be continued from
         // a token.
-        if (!piece.marks.isEmpty() || !piece.thought.isEmpty()) {
+        if (!piece.marks.isEmpty() || (!piece.thought.isEmpty() && !piece.textWasThought)) {
             m_incomplete[message] = true;
         }
     } else if (isNew && textOffset > 0) {

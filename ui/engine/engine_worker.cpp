@@ -1,6 +1,7 @@
 #include "ui/engine/engine_worker.h"
 
 #include <new>
+#include <utility>
 
 #include <QElapsedTimer>
 
@@ -83,6 +84,7 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         std::string waiting;
         std::string thought;
         int length = 0;  // of `waiting`, in QString's characters
+        qint64 textTokens = 0;
         StreamedText piece;
         QElapsedTimer sinceLast;
         const auto flush = [&] {
@@ -101,6 +103,10 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
             if (delta.text_was_thought) {
                 waiting.clear();
                 piece.marks.clear();
+                for (StreamedChoice& choice : piece.choices) {
+                    choice.isThinking = true;
+                }
+                piece.thoughtTokens += std::exchange(textTokens, 0);
                 piece.textWasThought = true;
                 length = 0;
             }
@@ -111,6 +117,7 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
                 waiting += delta.text;
                 length += static_cast<int>(QString::fromStdString(delta.text).size());
                 if (delta.token >= 0) {
+                    ++textTokens;
                     piece.marks.append({length, delta.step});
                 }
             }

@@ -23,8 +23,20 @@ engine::HubDownload describedByHub(const QString& name, const std::stop_token& s
     download.cache = engine::hub_cache();
     engine::HubConnection connection(download.access);
     download.repository = engine::read_hub_repository(connection, wanted.repository, wanted.revision, stop);
-    download.model = engine::choose_model(download.repository, wanted.type);
+    download.model = engine::choose_model(download.repository, wanted);
     return download;
+}
+
+// "OWNER/NAME:TYPE" where that means the same file as `name`, which may be an address.
+QString shortName(const engine::HubDownload& download, const QString& name) {
+    engine::HubName plain;
+    plain.repository = download.repository.name;
+    plain.type = download.model.type;
+    if (download.repository.revision != "main" ||
+        engine::choose_model(download.repository, plain).files.front().path != download.model.files.front().path) {
+        return name;
+    }
+    return QString::fromStdString(plain.repository + (plain.type.empty() ? "" : ":" + plain.type));
 }
 
 // What `work` throws, for a person; empty: nothing.
@@ -112,10 +124,7 @@ void DownloadQueue::look(const QString& name, const engine::LoadRequest& load, c
             offer.folder = QString::fromStdString(download.cache.string());
             offer.bytes = download.model.bytes();
             offer.withoutRoom = engine::bytes_without_room(download);
-            // Of an address, the revision is a part of the name.
-            if (!download.model.type.empty() && engine::parse_hub_name(name.toStdString()).revision.empty()) {
-                offer.name = QString::fromStdString(download.repository.name + ":" + download.model.type);
-            }
+            offer.name = shortName(download, name);
             const engine::HubPreview preview(download, stop);
             engine::FitEstimator estimator(preview.model().string(), engine::FitEstimator::Text::kHeadersAlone);
             engine::LoadRequest request = load;
@@ -178,31 +187,45 @@ void DownloadQueue::remove(int row) {
     if (m_running == download.id) {
         m_stop.request_stop();  // its end discards the parts
     } else if (download.state != Download::State::Done) {
-        discardParts(download.name);
+        discardParts(download);
     }
     changed(-1);
 }
 
-// A hundred gigabytes take the disk a while.
-void DownloadQueue::discardParts(const QString& name) {
+bool DownloadQueue::isAlone(const Download& download) const {
+    bool alone = true;
     problemOf([&] {
-        const std::string repository = repositoryOf(name);
-        const bool needed = std::any_of(m_downloads.begin(), m_downloads.end(), [&](const Download& other) {
-            return other.state != Download::State::Done && repositoryOf(other.name) == repository;
+        const std::string repository = repositoryOf(download.name);
+        alone = std::none_of(m_downloads.begin(), m_downloads.end(), [&](const Download& other) {
+            return other.id != download.id && other.state != Download::State::Done &&
+                   repositoryOf(other.name) == repository;
         });
-        if (!needed) {
-            m_threads.start([repository, cache = engine::hub_cache()] { engine::discard_parts(cache, repository); });
-        }
+    });
+    return alone;
+}
+
+// A hundred gigabytes take the disk a while.
+void DownloadQueue::discardParts(const Download& download) {
+    if (!isAlone(download)) {
+        return;
+    }
+    ++m_discards;
+    m_threads.start([this, name = download.name] {
+        problemOf([&] { engine::discard_parts(engine::hub_cache(), repositoryOf(name)); });
+        tell([this] {
+            --m_discards;
+            next();
+        });
     });
 }
 
-// Begins the first that waits, unless one runs.
+// Begins the first that waits, unless one runs, or parts are deleted that may be its own.
 void DownloadQueue::next() {
     changed(-1);
     const auto waiting = std::find_if(m_downloads.begin(), m_downloads.end(), [](const Download& download) {
         return download.state == Download::State::Waiting;
     });
-    if (m_running || waiting == m_downloads.end()) {
+    if (m_running || m_discards > 0 || waiting == m_downloads.end()) {
         return;
     }
     waiting->state = Download::State::Running;
@@ -236,7 +259,10 @@ void DownloadQueue::next() {
             m_running.reset();
             const int row = rowOf(id);
             if (row < 0) {
-                discardParts(name);
+                Download removed;
+                removed.id = id;
+                removed.name = name;
+                discardParts(removed);
             } else if (!path.isEmpty() || !stopped) {
                 Download& ended = m_downloads[static_cast<std::size_t>(row)];
                 ended.state = path.isEmpty() ? Download::State::Failed : Download::State::Done;

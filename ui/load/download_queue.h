@@ -57,6 +57,9 @@ class DownloadQueue : public QAbstractTableModel {
     // is not: parts do not tell whose they are.
     void remove(int row);
 
+    // No other one of its repository is still to be got.
+    bool isAlone(const Download& download) const;
+
     const Download& at(int row) const { return m_downloads[static_cast<std::size_t>(row)]; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -72,7 +75,7 @@ class DownloadQueue : public QAbstractTableModel {
   private:
     void next();
     void changed(int row);
-    void discardParts(const QString& name);
+    void discardParts(const Download& download);
     void keepGot() const;
     int rowOf(quint64 id) const;
     template <typename Call>
@@ -81,6 +84,7 @@ class DownloadQueue : public QAbstractTableModel {
     std::vector<Download> m_downloads;
     quint64 m_lastId = 0, m_lastLook = 0;
     std::optional<quint64> m_running;
+    int m_discards = 0;      // under way
     quint64 m_keptDone = 0;  // of that one, bytes
     std::stop_source m_stop, m_stopLook;
     QThreadPool m_threads;

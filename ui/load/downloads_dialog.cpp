@@ -171,7 +171,7 @@ void DownloadsDialog::openChosen() {
 // What has come is gone then; a model that is done stays on the disk.
 void DownloadsDialog::askToRemove() {
     const Download download = m_queue.at(row());
-    if (download.state == Download::State::Done || download.bytesDone == 0) {
+    if (download.state == Download::State::Done || download.bytesDone == 0 || !m_queue.isAlone(download)) {
         m_queue.remove(row());
         return;
     }

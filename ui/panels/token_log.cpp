@@ -171,6 +171,13 @@ void TokenLog::trim() {
 }
 
 void TokenLog::addTokens(MessageId message, int textOffset, const StreamedText& piece) {
+    if (piece.textWasThought && m_tokens.contains(message)) {
+        std::erase_if(m_tokens[message], [&](const LoggedToken& token) { return token.text.end > textOffset; });
+        if (m_tokens[message].empty()) {
+            m_tokens.remove(message);
+        }
+        Q_EMIT tokensAdded(message);
+    }
     if (message == 0 || piece.marks.isEmpty()) {
         return;
     }
