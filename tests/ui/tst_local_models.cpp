@@ -245,8 +245,7 @@ class TestLocalModels : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 20'000);
         LocalModels& models = *window.opener().local();
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits, but needs a chat template"),
-                                  20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits, but needs a chat template"), 20'000);
         click(test::part<ChatPage>(window).emptyState().offered()->list(), 0);
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr && stage->loads().empty());
