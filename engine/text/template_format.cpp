@@ -308,8 +308,8 @@ Value format_braces(const Value& format, const Arguments& arguments, Budget& bud
 
 PromptText escaped(const Value& value, Budget& budget) {
     budget.spend_bytes(value.weight() * 6);
+    if (value.is_markup()) return value.as_text();
     const PromptText text = to_text(value);
-    if (value.is_markup()) return text;
     PromptText out;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t next = std::min(text.bytes.find_first_of("&<>\"'", at), text.size());
