@@ -28,8 +28,8 @@ namespace {
 
 constexpr int kBudgetNoticeLines = 3;
 constexpr int kBudgetLegendLines = 3;
-constexpr int kOnDevice = 5;                   // its row of figures
-constexpr std::array kOfAdvanced = {4, 6, 7};  // shown with the choices that they are of
+constexpr int kOnDevice = 5;                                   // its row of figures
+constexpr std::array<std::size_t, 3> kOfAdvanced = {4, 6, 7};  // shown with the choices that they are of
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
@@ -135,7 +135,6 @@ BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& nam
     return figure;
 }
 
-// In the order of the table.
 QStringList BudgetPanel::figureTexts(const engine::Forecast& f, const engine::ThetaChoice& theta,
                                      const QString& resident) const {
     return {rateText(f.decode_tokens_per_s),
@@ -148,7 +147,6 @@ QStringList BudgetPanel::figureTexts(const engine::Forecast& f, const engine::Th
             skippedNeuronsText(engine().model(), theta)};
 }
 
-// One column; dashes without texts.
 void BudgetPanel::setFigures(QLabel* Figure::*column, const QStringList& texts) {
     for (std::size_t i = 0; i < m_figures.size(); ++i) {
         (m_figures[i].*column)->setText(texts.value(static_cast<qsizetype>(i), QStringLiteral("–")));
@@ -190,16 +188,15 @@ void BudgetPanel::buildPreview() {
     showFigures(false);
 }
 
-void BudgetPanel::showFigures(bool all) {
-    for (const int row : kOfAdvanced) {
-        showFigure(row, all);
+void BudgetPanel::Figure::setVisible(bool visible) const {
+    for (QLabel* label : {name, now, then}) {
+        label->setVisible(visible);
     }
 }
 
-void BudgetPanel::showFigure(int row, bool shown) {
-    const Figure& figure = m_figures[static_cast<std::size_t>(row)];
-    for (QLabel* label : {figure.name, figure.now, figure.then}) {
-        label->setVisible(shown);
+void BudgetPanel::showFigures(bool all) {
+    for (const std::size_t row : kOfAdvanced) {
+        m_figures[row].setVisible(all);
     }
 }
 
@@ -219,7 +216,7 @@ void BudgetPanel::modelChanged() {
     setEmpty(!m_hasModel);
     if (model) {
         reserveBars();
-        showFigure(kOnDevice, model->device != "cpu");
+        m_figures[kOnDevice].setVisible(model->device != "cpu");
         m_inForce = settingInForce(engine());
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);
@@ -228,8 +225,6 @@ void BudgetPanel::modelChanged() {
     refreshButtons();
 }
 
-// Rows of a memory that is not there, and of formats that were there for a moment, would
-// be blank.
 void BudgetPanel::reserveBars() {
     m_bars->setReserve(engine().model()->device == "cpu" ? 1 : 2, kBudgetLegendLines);
 }
@@ -267,8 +262,6 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     askNow();
 }
 
-// Requests the present plan's figures: once per answer and plan, while the panel is
-// visible, and not instead of a preview.
 void BudgetPanel::askNow() {
     const bool isIdle = m_replanId == 0 && m_previewId == 0 && !m_previewTimer.isActive();
     if (!m_asksNow || !m_hasModel || !isVisible() || !isIdle) {
@@ -278,7 +271,6 @@ void BudgetPanel::askNow() {
     m_nowId = engine().requestPreview({});
 }
 
-// Each memory's present parts, and below them, as a ghost, the parts after Apply.
 void BudgetPanel::showBars() {
     const engine::Snapshot& now = snapshot();
     std::vector<StackedBar::Row> rows;
@@ -327,7 +319,6 @@ void BudgetPanel::askPreview() {
     refreshButtons();
 }
 
-// The table stays in its place, without figures.
 void BudgetPanel::clearPreview(const QString& why) {
     m_previewed.reset();
     m_problem = why;
@@ -379,7 +370,6 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     refreshButtons();
 }
 
-// The column "now"; dashes until its figures are known.
 void BudgetPanel::showNow() {
     if (!m_now) {
         setFigures(&Figure::now, {});
@@ -403,8 +393,6 @@ void BudgetPanel::showNow() {
             : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
 }
 
-// Counted, since the cache moves experts all the time: the only number of them that is
-// shown as present.
 QString BudgetPanel::onDeviceNow() const {
     const auto& places = snapshot().experts.place;
     return places.empty() ? QStringLiteral("–")
@@ -524,7 +512,6 @@ void BudgetPanel::follow() {
     finish(*found);
 }
 
-// The request has been carried out; Undo leads to the state before it.
 void BudgetPanel::remember() {
     if (m_undoing) {
         m_history.pop_back();

@@ -50,29 +50,41 @@ class BudgetPanel : public Panel {
         QLabel* name;
         QLabel* now;
         QLabel* then;
+        void setVisible(bool visible) const;
     };
 
+    // In the order of the table.
     QStringList figureTexts(const engine::Forecast& f, const engine::ThetaChoice& theta, const QString& resident) const;
+    // One column; dashes without texts.
     void setFigures(QLabel* Figure::*column, const QStringList& texts);
     Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
     void buildPreview();
     void showFigures(bool all);
-    void showFigure(int row, bool shown);
     void formChanged();
     void askPreview();
+    // Requests the present plan's figures: once per answer and plan, while the panel is
+    // visible, and not instead of a preview.
     void askNow();
+    // The column "now"; dashes until its figures are known.
     void showNow();
     void showPreview(const engine::ReplanPreview& preview, const QString& problem);
+    // The table stays in its place, without figures.
     void clearPreview(const QString& why = {});
+    // Each memory's present parts, and below them, as a ghost, the parts after Apply.
     void showBars();
+    // Rows of a memory that is not there, and of formats that were there for a moment,
+    // would be blank.
     void reserveBars();
     void apply();
     void undo();
     void begin(const BudgetSetting& target, bool isUndo);
     void follow();
     void finish(const engine::ReplanReport& report);
+    // The request has been carried out; Undo leads to the state before it.
     void remember();
     void refreshButtons();
+    // Counted, since the cache moves experts all the time: the only number of them that
+    // is shown as present.
     QString onDeviceNow() const;
     template <typename Formats>
     std::optional<double> measuredKl(const Formats& formats) const;
