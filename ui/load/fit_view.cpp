@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QComboBox>
 #include <QEvent>
@@ -37,6 +38,11 @@ constexpr quint64 kBytesPerMiB = quint64{1} << 20;
 constexpr int kVerdictLines = 3, kSpeedLines = 2, kFitLegendLines = 2;
 constexpr quint64 kPlenty = quint64{64} << 30;   // until the machine is known
 const QString kFromFile = QStringLiteral("\n");  // no path and no family's name
+
+QString withoutTemplateText() {
+    return FitView::tr(
+        "Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.");
+}
 
 QString tokensText(qint64 tokens) {
     return QLocale().toString(tokens);
@@ -398,10 +404,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                              .arg(all);
         }
         if (!estimate.has_chat_template) {
-            more.prepend(text);
-            text =
-                tr("Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat "
-                   "template”.");
+            more.prepend(std::exchange(text, withoutTemplateText()));
         }
         if (estimate.formats_assumed()) {
             more << tr(
