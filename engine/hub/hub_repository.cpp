@@ -119,7 +119,7 @@ std::string page_on_hub(const std::string& text) {
         if (page.starts_with(scheme)) page.erase(0, scheme.size());
     }
     for (const std::string& server : servers) {
-        if (!page.starts_with(server)) continue;
+        if (in_capitals(page.substr(0, server.size())) != in_capitals(server)) continue;
         page.erase(0, server.size());
         while (page.ends_with('/')) page.pop_back();
         return page;

@@ -12,10 +12,10 @@ namespace offstage::engine {
 
 // "OWNER/NAME:TYPE" as a person writes it.
 struct HubName {
-    std::string repository;  // "unsloth/Qwen3-30B-A3B-GGUF"
-    std::string type;        // "Q4_K_M"; empty: none was named
-    std::string revision;    // of an address; empty: none was named
-    std::string file;        // of an address, a path in the repository; empty: none was named
+    std::string repository = {};  // "unsloth/Qwen3-30B-A3B-GGUF"
+    std::string type = {};        // "Q4_K_M"; empty: none was named
+    std::string revision = {};    // of an address; empty: none was named
+    std::string file = {};        // of an address, a path in the repository; empty: none was named
 };
 // A name without an owner is one of the catalogue's (engine/model/catalogue.h) and means
 // the repository that it names. An address on the hub or at HF_ENDPOINT, of a repository

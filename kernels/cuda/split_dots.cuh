@@ -220,13 +220,24 @@ __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2
         }
     };
     const int begin = warp * kBlocksAtOnce;
+    const auto in_place = [&] {
+#pragma unroll 1
+        for (int first = begin; first < places.n_blocks; first += kStep) {
+            FourBlocks<kType> four[kMatrices][2];
+            for_rows([&](int m, int h) {
+                const FourPlaces at = four_in_row<kType>(rows[m][h], places, first);
+#pragma unroll
+                for (int b = 0; b < kBlocksAtOnce; ++b) four[m][h].load_block(at, b, lane % 4);
+                four[m][h].load_groups(at);
+            });
+            body(first, four, [](int) {});
+        }
+    };
 #if defined(OFFSTAGE_CUDA_ON_HOST) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
+    if constexpr (kStaged) {
 #if defined(OFFSTAGE_CUDA_ON_HOST)
-    const bool staged = kStaged && stages != nullptr;
-#else
-    constexpr bool staged = kStaged;
+        if (stages == nullptr) return in_place();
 #endif
-    if (staged) {
         using Stage = SplitStage<kType, kMatrices>;
         Stage* const both = reinterpret_cast<Stage*>(stages) + 2 * warp;
         FourBlocks<kType, 1> four[kMatrices][2];
@@ -247,20 +258,12 @@ __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2
             now = 1 - now;
         }
         __syncthreads();  // the stages' memory is free again
-        return;
+    } else {
+        in_place();
     }
+#else
+    in_place();
 #endif
-#pragma unroll 1
-    for (int first = begin; first < places.n_blocks; first += kStep) {
-        FourBlocks<kType> four[kMatrices][2];
-        for_rows([&](int m, int h) {
-            const FourPlaces at = four_in_row<kType>(rows[m][h], places, first);
-#pragma unroll
-            for (int b = 0; b < kBlocksAtOnce; ++b) four[m][h].load_block(at, b, lane % 4);
-            four[m][h].load_groups(at);
-        });
-        body(first, four, [](int) {});
-    }
 }
 
 template <int kMatrices, int kGroups>

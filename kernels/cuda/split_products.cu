@@ -1,4 +1,6 @@
 // Few rows of split inputs (split_products.cuh, split_dots.cuh) with packed weights.
+#include <algorithm>
+
 #include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/split_dots.cuh"
 
@@ -104,7 +106,8 @@ void start_products(Worker& worker, WeightType type, int n_inputs, SplitJob job)
         job.staged = kStages > 0 && worker.compute_major >= 8;
         const auto start = [&](auto* kernel, int n_groups) {
             const auto sums = static_cast<std::size_t>(kSplitSums<kMatrices, 1> * n_groups) * sizeof(float);
-            worker.start_dependent(kernel, grid, kSplitThreads, job.staged && sums < kStages ? kStages : sums, job);
+            worker.start_dependent(kernel, grid, kSplitThreads, std::max(sums, job.staged ? kStages : std::size_t{0}),
+                                   job);
         };
         if (n_inputs <= 2) {
             start(multiply_split<kType, kMatrices, 1>, 1);

@@ -144,11 +144,14 @@ class TestDownloads : public QObject {
         begin(queue);
         QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
         queue.pause(0);
+        queue.add(QStringLiteral("maker/Other-GGUF:none"));  // fails once the first one has ended
+        QTRY_COMPARE_WITH_TIMEOUT(queue.at(1).state, Download::State::Failed, 60'000);
         m_hub->allow(1'000'000'000);
         queue.remove(0);
         queue.add(m_name);
-        QTRY_VERIFY_WITH_TIMEOUT(queue.at(0).state >= Download::State::Failed, 60'000);
-        QCOMPARE(queue.at(0).state, Download::State::Done);
+        QCOMPARE(queue.at(1).state, Download::State::Waiting);
+        QTRY_VERIFY_WITH_TIMEOUT(queue.at(1).state >= Download::State::Failed, 60'000);
+        QCOMPARE(queue.at(1).state, Download::State::Done);
     }
 
     // They do not tell whose they are.
@@ -234,6 +237,7 @@ class TestDownloads : public QObject {
         }
         settings::kDownloads.remove();
         test::WindowFixture without;
+        QCoreApplication::processEvents();
         QCOMPARE(without.window->statusBar()->currentMessage(), QString());
     }
 

@@ -27,18 +27,6 @@ engine::HubDownload describedByHub(const QString& name, const std::stop_token& s
     return download;
 }
 
-// "OWNER/NAME:TYPE" where that means the same file as `name`, which may be an address.
-QString shortName(const engine::HubDownload& download, const QString& name) {
-    engine::HubName plain;
-    plain.repository = download.repository.name;
-    plain.type = download.model.type;
-    if (download.repository.revision != "main" ||
-        engine::choose_model(download.repository, plain).files.front().path != download.model.files.front().path) {
-        return name;
-    }
-    return QString::fromStdString(plain.repository + (plain.type.empty() ? "" : ":" + plain.type));
-}
-
 // What `work` throws, for a person; empty: nothing.
 template <typename Work>
 engine::Message problemOf(Work work) {
@@ -53,6 +41,18 @@ engine::Message problemOf(Work work) {
         return engine::messages::loading_cancelled;
     }
     return {};
+}
+
+// "OWNER/NAME:TYPE" where that means the same file as `name`, which may be an address.
+QString shortName(const engine::HubDownload& download, const QString& name) {
+    const std::string& type = download.model.type;
+    const std::string plain = download.repository.name + (type.empty() ? "" : ":" + type);
+    bool isSame = false;
+    problemOf([&] {  // types of files have signs that no name may have
+        isSame = engine::choose_model(download.repository, engine::parse_hub_name(plain)).files.front().path ==
+                 download.model.files.front().path;
+    });
+    return isSame && download.repository.revision == "main" ? QString::fromStdString(plain) : name;
 }
 
 std::string repositoryOf(const QString& name) {
@@ -207,8 +207,10 @@ bool DownloadQueue::isAlone(const Download& download) const {
 // A hundred gigabytes take the disk a while.
 void DownloadQueue::discardParts(const Download& download) {
     if (!isAlone(download)) {
+        m_left.insert(repositoryOf(download.name));
         return;
     }
+    m_left.erase(repositoryOf(download.name));
     ++m_discards;
     m_threads.start([this, name = download.name] {
         problemOf([&] { engine::discard_parts(engine::hub_cache(), repositoryOf(name)); });
@@ -270,6 +272,9 @@ void DownloadQueue::next() {
                 ended.problem = problem;
                 changed(row);
                 if (!path.isEmpty()) {
+                    if (m_left.contains(repositoryOf(name))) {
+                        discardParts(ended);
+                    }
                     Q_EMIT done(path);
                 }
             }

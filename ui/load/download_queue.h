@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <vector>
 
@@ -84,8 +85,9 @@ class DownloadQueue : public QAbstractTableModel {
     std::vector<Download> m_downloads;
     quint64 m_lastId = 0, m_lastLook = 0;
     std::optional<quint64> m_running;
-    int m_discards = 0;      // under way
-    quint64 m_keptDone = 0;  // of that one, bytes
+    int m_discards = 0;            // under way
+    std::set<std::string> m_left;  // repositories with parts of removed ones
+    quint64 m_keptDone = 0;        // of that one, bytes
     std::stop_source m_stop, m_stopLook;
     QThreadPool m_threads;
 };

@@ -226,7 +226,9 @@ void BudgetPanel::modelChanged() {
 }
 
 void BudgetPanel::reserveBars() {
-    m_bars->setReserve(engine().model()->device == "cpu" ? 1 : 2, kBudgetLegendLines);
+    if (const auto& model = engine().model()) {  // another one may be loading
+        m_bars->setReserve(model->device == "cpu" ? 1 : 2, kBudgetLegendLines);
+    }
 }
 
 void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {

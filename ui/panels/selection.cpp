@@ -18,9 +18,15 @@ Selection::Selection(TokenLog& log, QObject* parent) : QObject(parent), m_log(lo
         refreshText();
     });
     connect(&m_log, &TokenLog::tokensAdded, this, [this](quint64 message) {
-        // The character of a token that was selected too early may be whole now.
-        if (m_token && m_token->message == message && m_token->text.begin == m_token->text.end) {
-            setToken(m_log.token(message, m_token->index));
+        // The character of a token that was selected too early may be whole now, and its text
+        // may have been no answer.
+        if (m_token && m_token->message == message) {
+            const auto now = m_log.token(message, m_token->index);
+            if (!now || now->step != m_token->step) {
+                setToken({});
+            } else if (m_token->text.begin == m_token->text.end) {
+                setToken(now);
+            }
         }
         // Text comes up to 60 times a second, mostly before what its layers did.
         if (m_expert && !m_refresh.isActive()) {

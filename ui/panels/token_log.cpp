@@ -172,7 +172,7 @@ void TokenLog::trim() {
 
 void TokenLog::addTokens(MessageId message, int textOffset, const StreamedText& piece) {
     if (piece.textWasThought && m_tokens.contains(message)) {
-        std::erase_if(m_tokens[message], [&](const LoggedToken& token) { return token.text.end > textOffset; });
+        std::erase_if(m_tokens[message], [&](const LoggedToken& token) { return token.text.begin >= textOffset; });
         if (m_tokens[message].empty()) {
             m_tokens.remove(message);
         }

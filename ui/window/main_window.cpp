@@ -265,11 +265,16 @@ void MainWindow::connectList() {
     connect(list, &ConversationList::messageFound, &view, [this, &view](MessageId message, const QString& words) {
         QHash<MessageId, QList<QPair<int, int>>> places;
         MessageId first = message;
+        qsizetype left = 1000;  // of a title's words, which may be anywhere
         for (const Message& each : m_core.conversation.messages()) {
+            if (left <= 0) {
+                break;
+            }
             const bool isMeant = message == 0 ? each.kind != Message::Kind::Problem : each.id == message;
             if (const auto found = isMeant ? placesOfWords(each, words) : ConversationView::SourceRanges();
                 !found.isEmpty()) {
                 places[each.id] = found;
+                left -= found.size();
                 first = first == 0 ? each.id : first;
             }
         }
