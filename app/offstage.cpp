@@ -64,7 +64,7 @@ CommandLine parse(const QApplication& app) {
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(QStringLiteral("model"),
-                                 Main::tr("Folder or file of a model; without it, the demo model."),
+                                 Main::tr("Folder or file of a model; without it, the last one, or the demo model."),
                                  QStringLiteral("[MODEL]"));
     const QCommandLineOption prompt(QStringLiteral("prompt"), Main::tr("Send this as soon as the model is ready."),
                                     QStringLiteral("TEXT"));

@@ -131,7 +131,9 @@ int run_models(const FinderOptions& options) {
     for (const auto& [model, fit] : listed) {
         std::cout << model.name << ": "
                   << (model.supported() ? engine::shown_path(model.path) : model.problem.english())
-                  << (model.supported() && !model.has_chat_template ? " (no chat template: --chat-template)" : "")
+                  << (model.supported() && !model.has_chat_template
+                          ? " (no chat template that can be used: --chat-template)"
+                          : "")
                   << "\n";
     }
     if (listed.empty()) {

@@ -178,7 +178,7 @@ HubName parse_hub_name(const std::string& text) {
     if (slash == std::string::npos || !is_plain_name(name.repository.substr(0, slash)) ||
         !is_plain_name(name.repository.substr(slash + 1)) ||
         (colon != std::string::npos && !is_plain_name(name.type))) {
-        throw Error(ErrorKind::kInvalidInput, messages::no_repository_name(text));
+        throw Error(ErrorKind::kInvalidInput, messages::no_repository_name(text, hub_host()));
     }
     return name;
 }

@@ -170,6 +170,16 @@ std::optional<OllamaManifest> used_manifest_of(const fs::path& blob, const std::
     return chosen;
 }
 
+// Whether it writes a first prompt.
+bool is_usable(const std::unique_ptr<ChatTemplate>& chat) {
+    try {
+        if (chat != nullptr) chat->render({{Role::kUser, "Hi"}}, {"<s>", "</s>"}, true);
+    } catch (const Error&) {
+        return false;
+    }
+    return chat != nullptr;
+}
+
 // Whether `one` is a name of the same file with another template than `own`, which has
 // one.
 bool has_other_template(const OllamaManifest& one, const OllamaManifest& own) {
@@ -429,7 +439,7 @@ class ModelSearch {
             ModelSpec spec = read_model_spec(folder);
             take(model, spec);
             Tokenizer::check(folder, spec.vocab_size);
-            model.has_chat_template = ChatTemplate::read(folder) != nullptr;
+            model.has_chat_template = is_usable(ChatTemplate::read(folder));
             static_cast<void>(read_json_object(folder / "generation_config.json"));
             return true;
         });
@@ -477,9 +487,10 @@ class ModelSearch {
             if (model.path != path) front.emplace(model.path);
             const GgufMetadata& texts = front ? front->metadata() : metadata;
             Tokenizer::check(texts, spec.vocab_size);
-            model.has_chat_template = (beside_.template_first && read_chat_template(beside_, {}) != nullptr) ||
-                                      ChatTemplate::read(texts) != nullptr ||
-                                      read_chat_template(beside_, {}) != nullptr;
+            auto chat = beside_.template_first ? read_chat_template(beside_, {}) : ChatTemplate::read(texts);
+            if (chat == nullptr)
+                chat = beside_.template_first ? ChatTemplate::read(texts) : read_chat_template(beside_, {});
+            model.has_chat_template = is_usable(chat);
             check_settings(beside_);
             return true;
         });

@@ -4183,6 +4183,11 @@
         <comment>file_is_no_model</comment>
         <translation>%1 ist keine Datei eines Modells; erwartet wird eine Adresse von %2 oder ein Typ: %3.</translation>
     </message>
+    <message>
+        <source>&quot;%1&quot; is no repository of the hub; expected OWNER/NAME, OWNER/NAME:Q4_K_M, the address of a page or file at %2, or the name of a suggested model.</source>
+        <comment>no_repository_name</comment>
+        <translation>„%1“ ist kein Repository des Hubs; erwartet wird BESITZER/NAME, BESITZER/NAME:Q4_K_M, die Adresse einer Seite oder Datei bei %2 oder der Name eines vorgeschlagenen Modells.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4792,10 +4797,6 @@
         <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen.</translation>
     </message>
     <message>
-        <source>Folder or file of a model; without it, the demo model.</source>
-        <translation>Ordner oder Datei eines Modells; ohne Angabe das Demomodell.</translation>
-    </message>
-    <message>
         <source>Send this as soon as the model is ready.</source>
         <translation>Dies senden, sobald das Modell bereit ist.</translation>
     </message>
@@ -4838,6 +4839,10 @@
     <message>
         <source>Begin with a new conversation, not with the last one.</source>
         <translation>Mit einer neuen Unterhaltung beginnen, nicht mit der letzten.</translation>
+    </message>
+    <message>
+        <source>Folder or file of a model; without it, the last one, or the demo model.</source>
+        <translation>Ordner oder Datei eines Modells; ohne Angabe das letzte oder das Demo-Modell.</translation>
     </message>
 </context>
 <context>
@@ -5863,8 +5868,8 @@ neurons</source>
     <message numerus="yes">
         <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
         <translation>
-            <numerusform>Tokens/s und Trefferrate jetzt: simuliert, über das letzte Token. Der Rest ist eine Prognose.</numerusform>
-            <numerusform>Tokens/s und Trefferrate jetzt: simuliert, über die letzten %n Tokens. Der Rest ist eine Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferquote jetzt: simuliert, über das letzte Token. Der Rest ist eine Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferquote jetzt: simuliert, über die letzten %n Tokens. Der Rest ist eine Prognose.</numerusform>
         </translation>
     </message>
     <message>

@@ -4183,6 +4183,11 @@
         <comment>file_is_no_model</comment>
         <translation>%1 không phải là tệp của một mô hình; cần địa chỉ của %2, hoặc một kiểu: %3.</translation>
     </message>
+    <message>
+        <source>&quot;%1&quot; is no repository of the hub; expected OWNER/NAME, OWNER/NAME:Q4_K_M, the address of a page or file at %2, or the name of a suggested model.</source>
+        <comment>no_repository_name</comment>
+        <translation>“%1” không phải là một kho của hub; cần CHỦ/TÊN, CHỦ/TÊN:Q4_K_M, địa chỉ của một trang hay tệp ở %2, hoặc tên của một mô hình được gợi ý.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4790,10 +4795,6 @@
         <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU.</translation>
     </message>
     <message>
-        <source>Folder or file of a model; without it, the demo model.</source>
-        <translation>Thư mục hoặc tệp của mô hình; nếu bỏ trống thì dùng mô hình minh họa.</translation>
-    </message>
-    <message>
         <source>Send this as soon as the model is ready.</source>
         <translation>Gửi nội dung này ngay khi mô hình sẵn sàng.</translation>
     </message>
@@ -4836,6 +4837,10 @@
     <message>
         <source>Begin with a new conversation, not with the last one.</source>
         <translation>Bắt đầu bằng cuộc trò chuyện mới, không phải cuộc gần nhất.</translation>
+    </message>
+    <message>
+        <source>Folder or file of a model; without it, the last one, or the demo model.</source>
+        <translation>Thư mục hoặc tệp của mô hình; nếu không có thì là mô hình mở lần trước, hoặc mô hình demo.</translation>
     </message>
 </context>
 <context>

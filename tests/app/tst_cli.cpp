@@ -295,9 +295,15 @@ class TestCli : public QObject {
         QCOMPARE(chat.status, 1);
         QVERIFY(chat.err.contains("has no chat template"));
         const QByteArray models = run(words("models --folder %1", {folder.path()})).out;
-        QVERIFY2(
-            models.contains("(no chat template: --chat-template)") && models.contains("yes, but needs a chat template"),
-            models.constData());
+        QVERIFY2(models.contains("(no chat template that can be used: --chat-template)") &&
+                     models.contains("yes, but needs a chat template"),
+                 models.constData());
+        // One that can be read and writes nothing.
+        QFile unusable(folder.filePath(QStringLiteral("chat_template.jinja")));
+        QVERIFY(unusable.open(QIODevice::WriteOnly) && unusable.write("{{ messages[0].content.swapcase() }}") > 0);
+        unusable.close();
+        QVERIFY(run(words("models --folder %1", {folder.path()})).out.contains("yes, but needs a chat template"));
+        QVERIFY(unusable.remove());
         const QByteArray facts = run(words("info %1", {folder.path()})).out;
         QVERIFY2(facts.contains("chat template no") && facts.contains("Give it one by --chat-template"),
                  facts.constData());

@@ -237,7 +237,7 @@ class TestWhatIsShown : public QObject {
                      qPrintable(part<HardwareMenu>(window).text()));
         QVERIFY(window.core().engine.state() == EngineController::State::Generating);
         QCOMPARE(answer().state, Message::State::Streaming);
-        QCOMPARE(panel.inForce().vramBytes, 4096 * kMiB);
+        QTRY_COMPARE(panel.inForce().vramBytes, 4096 * kMiB);
         window.core().chat.stop();
         QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
         QVERIFY(part<HardwareMenu>(window).text().contains(bytesText(4096 * kMiB)));

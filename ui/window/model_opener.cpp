@@ -97,6 +97,11 @@ engine::LoadRequest ModelOpener::requestFor(const QString& model, const QString&
     return request;
 }
 
+// An emulated GPU's memory was chosen for the model that is open.
+engine::LoadRequest ModelOpener::requestForOthers() const {
+    return requestFor({}, m_device, m_device.startsWith(QLatin1String("emulated:")) ? 0 : m_vramBytes);
+}
+
 // Lists the models on this computer, on the start page and in the dialog.
 void ModelOpener::offerModels() {
     m_local = new LocalModels(*m_options.modelPlaces, this);
@@ -195,7 +200,7 @@ void ModelOpener::openWithOptions(const QString& model, bool forTemplate) {
 
 void ModelOpener::showSuggestions() {
     auto* dialog =
-        new SuggestionsDialog(m_core.engine, requestFor({}, m_device, m_vramBytes),
+        new SuggestionsDialog(m_core.engine, requestForOthers(),
                               m_local != nullptr ? m_local->found() : std::vector<engine::FoundModel>(), &m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->addAction(m_help.action());
@@ -217,9 +222,8 @@ void ModelOpener::showSuggestions() {
 
 DownloadsDialog* ModelOpener::showDownloads() {
     auto* dialog = new DownloadsDialog(*m_downloads, &m_window);
-    connect(dialog, &DownloadsDialog::wanted, this, [this, dialog](const QString& name) {
-        dialog->offer(name, requestFor({}, m_device, m_vramBytes), heldBy(m_core.engine));
-    });
+    connect(dialog, &DownloadsDialog::wanted, this,
+            [this, dialog](const QString& name) { dialog->offer(name, requestForOthers(), heldBy(m_core.engine)); });
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->addAction(m_help.action());
     setHelpPage(*dialog, QStringLiteral("models"));

@@ -78,6 +78,7 @@ class ModelOpener : public QObject {
     void deviceChosen();
 
   private:
+    engine::LoadRequest requestForOthers() const;
     void keepDevice(const QString& device, quint64 vramBytes);
     void offerModels();
     void estimateLocal();
