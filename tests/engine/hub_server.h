@@ -249,7 +249,8 @@ class HubServer {
         connection.endless = answer.hasEndlessHeaders ? kEndlessBytes : 0;
         if (!answer.hasEndlessHeaders) head += "Content-Length: " + QByteArray::number(answer.body.size()) + "\r\n\r\n";
         connection.cuts = answer.cutAfter >= 0;
-        connection.out += connection.cuts ? answer.body.left(answer.cutAfter) : answer.body;
+        if (!answer.hasEndlessHeaders)
+            connection.out += connection.cuts ? answer.body.left(answer.cutAfter) : answer.body;
         connection.socket->write(head);
         pump(connection);
     }

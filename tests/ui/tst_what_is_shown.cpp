@@ -2,6 +2,7 @@
 // changes; why a control is disabled; the palette and the list of conversations.
 #include <cmath>
 
+#include <QAction>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
@@ -39,6 +40,7 @@
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/conversation_setup.h"
 #include "ui/window/hardware_menu.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
@@ -194,6 +196,8 @@ class TestWhatIsShown : public QObject {
         QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
         QTRY_VERIFY2(part<StatusLine>(window).contextText().endsWith(QStringLiteral("of 2,048 tokens")),
                      qPrintable(part<StatusLine>(window).contextText()));
+        QVERIFY(window.core().chat.send(QStringLiteral("Hello")));
+        QTRY_COMPARE(window.core().conversation.messages().constLast().state, Message::State::Done);
         part<PanelDocks>(window).show(QStringLiteral("budget"));
         BudgetPanel& panel = part<BudgetPanel>(window);
         QTest::keyClick(&panel.form().context().spin(), Qt::Key_Up);
@@ -204,6 +208,11 @@ class TestWhatIsShown : public QObject {
         QVERIFY(panel.inForce().context > 2048);
         QTRY_VERIFY2(part<StatusLine>(window).contextText().endsWith(applied),
                      qPrintable(part<StatusLine>(window).contextText() + u' ' + applied));
+        // It is the conversation's from now on: nothing offers the one before.
+        const ConversationId conversation = window.core().chat.current();
+        part<QAction>(window, "newConversation").trigger();
+        window.core().chat.openConversation(conversation);
+        QCOMPARE(part<SetupBar>(window).sentence(), QString());
     }
 
     // The tool bar had the old budget until the answer ended.

@@ -34,6 +34,13 @@ SetupWatch::SetupWatch(Core& core, ModelOpener& opener, ChatPage& page, PersonaB
         m_page.input().setFocus();
     });
     connect(&m_core.engine, &EngineController::streamed, this, &SetupWatch::keep);
+    connect(&m_core.engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        const ConversationId current = m_core.chat.current();
+        const bool isItsOwn = report.state == engine::ReplanState::kDone && !m_benchmark.isRunning();
+        if (isItsOwn && m_bar->isHidden() && m_core.engine.model() && ConversationSetups::of(current)) {
+            ConversationSetups::keep(current, now());  // a budget that was chosen in it is no other one
+        }
+    });
     connect(&m_core.engine, &EngineController::stateChanged, this, &SetupWatch::refresh);
     connect(&m_core.engine, &EngineController::thetaChanged, this, &SetupWatch::refresh);
     connect(&m_core.chat, &ChatController::currentChanged, this, &SetupWatch::askAnew);
