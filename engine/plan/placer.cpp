@@ -257,11 +257,16 @@ class Placer {
     }
 
     [[noreturn]] void fail(Wide bytes, Wide fixed, const char* place) const {
-        const Wide least = fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_);
+        // What may lie in RAM needs one block of keys and values here.
+        const bool spills = demand_.kv_may_lie_in_ram;
+        const std::int64_t n_tokens = spills ? std::min(least_context_, kernels::kKvBlockTokens) : least_context_;
+        const Wide kv_here =
+            spills ? kv_bytes(budget_.context > 0 ? budget_.context : least_context_, 1) : kv_bytes(least_context_);
+        const Wide least = fixed + kv_here + workspace_bytes(smallest_step_);
         const Wide kept = demand_.shares_host_memory ? demand_.kept_bytes() : 0;  // among the fixed
         const ByteSize dense = rounded_size(fixed - kept);
         const ByteSize room = rounded_size(kept);
-        const ByteSize kv = rounded_size(kv_bytes(least_context_));
+        const ByteSize kv = rounded_size(kv_here);
         const ByteSize workspace = rounded_size(workspace_bytes(smallest_step_));
         const ByteSize missing{narrow(least - bytes), ByteSize::Style::kExact};
         const bool with_disk = plan_.host_staging_slots > 0;
@@ -269,10 +274,10 @@ class Placer {
         if (kept > 0) {
             const auto& said =
                 with_disk ? messages::vram_too_small_with_disk_and_kept : messages::vram_too_small_with_kept;
-            text = said(both_ways(bytes), place, dense, room, least_context_, kv, workspace, both_ways(least), missing);
+            text = said(both_ways(bytes), place, dense, room, n_tokens, kv, workspace, both_ways(least), missing);
         } else {
             const auto& said = with_disk ? messages::vram_too_small_with_disk : messages::vram_too_small;
-            text = said(both_ways(bytes), place, dense, least_context_, kv, workspace, both_ways(least), missing);
+            text = said(both_ways(bytes), place, dense, n_tokens, kv, workspace, both_ways(least), missing);
         }
         const Wide others = fixed + workspace_bytes(smallest_step_);
         const std::int64_t context = others < bytes ? longest_context_in(bytes - others) : 0;

@@ -380,6 +380,10 @@ class TestPlanner : public QObject {
             QCOMPARE(plan.context, 2048);
             QVERIFY(plan.kv_device_blocks > 0 && plan.kv_host_bytes > 0);
             QVERIFY(plan.vram_bytes() <= bytes);
+            // What is missing where nothing helps is what would be enough so.
+            const std::uint64_t missing = bytesMissing(failure(d, {kGiB, 0, context}));
+            QVERIFY(failure(d, {kGiB + missing, 0, context}).empty());
+            QVERIFY(!failure(d, {kGiB + missing - 4096, 0, context}).empty());
         }
     }
 
