@@ -42,8 +42,8 @@ struct HardwareProfile {
 
     double operation_us(double bytes, double flops) const;  // launch_us + the roofline of both
     double copy_us(double bytes) const;
-    // An expert whose rows are interleaved in host memory: a kernel puts each piece of the
-    // copy in order while the next one crosses the bus, the last one behind it.
+    // An expert whose rows are interleaved in host memory: a kernel puts each piece of
+    // the copy in order while the next one crosses the bus, the last one behind it.
     double strips_copy_us(double bytes) const;
 };
 

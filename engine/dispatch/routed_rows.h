@@ -80,8 +80,8 @@ class RoutedRows {
     // The experts' outputs, (n_rows, hidden_dim).
     Mirror<float>& outputs() { return outputs_; }
     // Rows that were computed on the host: combine() uses the host's. Copies them to the
-    // device, neighbouring groups together, or, of one token, has the device read them and
-    // the map where they lie, where it can.
+    // device, neighbouring groups together, or, of one token, has the device read them
+    // and the map where they lie, where it can.
     void upload(std::span<const std::size_t> groups);
     // x (n_tokens, hidden_dim) += the weighted sums of each wanted token's rows.
     void combine(float* x);

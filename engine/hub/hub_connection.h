@@ -25,10 +25,11 @@ struct HubAccess {
     int repetitions = 8;                              // without any progress, two minutes
 };
 
-// As HF_ENDPOINT and HF_TOKEN say. Without the latter, unless HF_HUB_DISABLE_IMPLICIT_TOKEN
-// is set or the endpoint is another computer asked without TLS, the token that `hf auth
-// login` kept (HF_TOKEN_PATH, else "token" in hugging_face_folder()). Throws Error
-// (kInvalidInput) for an endpoint that is no address.
+// As HF_ENDPOINT and HF_TOKEN say. Without the latter, unless
+// HF_HUB_DISABLE_IMPLICIT_TOKEN is set or the endpoint is another computer asked without
+// TLS, the token that `hf auth login` kept (HF_TOKEN_PATH, else "token" in
+// hugging_face_folder()). Throws Error (kInvalidInput) for an endpoint that is no
+// address.
 HubAccess hub_access();
 // "huggingface.co", of hub_access(); empty where that throws.
 std::string hub_host();
@@ -71,8 +72,9 @@ class HubConnection {
     // kUnsupported (no permission), kInvalidModel (an answer that is none), kInvalidInput
     // (not reached), kCancelled.
     std::string get(const std::string& path, const std::string& what, std::size_t most, const std::stop_token& stop);
-    // A part of a file of `total` bytes; `path`: as it is, not percent-encoded. `take` gets its bytes in order, each
-    // once; an interrupted part goes on where it stopped. Throws as get(), and whatever `take` throws.
+    // A part of a file of `total` bytes; `path`: as it is, not percent-encoded. `take`
+    // gets its bytes in order, each once; an interrupted part goes on where it stopped.
+    // Throws as get(), and whatever `take` throws.
     void get_part(const std::string& path, ByteRange range, std::uint64_t total,
                   const std::function<void(std::string_view)>& take, const std::stop_token& stop);
 

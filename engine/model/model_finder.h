@@ -62,8 +62,8 @@ struct FoundModel {
     double bits = 0;             // per weight, mean; 0: not known
     std::int64_t n_layers = 0;   // with experts
     std::int64_t n_experts = 0;  // in each
-    // For a model that can be opened: in the file, in its folder, or stored by Ollama, and it
-    // writes a first prompt.
+    // For a model that can be opened: in the file, in its folder, or stored by Ollama,
+    // and it writes a first prompt.
     bool has_chat_template = false;
     Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }

@@ -62,7 +62,8 @@ Value new_string(PromptText text, Budget& budget, bool is_markup = false);
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget);  // a op b
 // Text that was made from `from`: data where any of that is, marked up as that is.
 Value changed_string(std::string text, const Value& from, Budget& budget);
-// A number with so many digits after the point, or before it (below 0), as Python's round().
+// A number with so many digits after the point, or before it (below 0), as Python's
+// round().
 Value rounded(const Value& number, std::int64_t digits);
 using DictItems = std::vector<std::pair<Value, Value>>;
 void put(DictItems& items, Value key, Value value, Budget& budget);  // replaces the value of an equal key

@@ -9,8 +9,8 @@
 
 namespace offstage::engine::jinja {
 
-// Python's string methods on UTF-8. Letters that become several in another case do so, but
-// Greek ones with an iota below.
+// Python's string methods on UTF-8. Letters that become several in another case do so,
+// but Greek ones with an iota below.
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
 std::string to_title(std::string_view text);        // str.title(): a capital behind every non-letter

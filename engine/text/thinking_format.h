@@ -28,8 +28,8 @@ struct ThinkingFormat {
     ThoughtMarker open, close;     // kHarmony: <|channel|>, <|end|>. `open` without text: replies begin in a thought
     std::string channel;           // kTags: the word behind `open`, no part of the thought; empty: none
     ThoughtMarker start, message;  // kHarmony: <|start|>, <|message|>
-    // kTags: the chat template has one. If not, the model may write `close` alone: the text
-    // before it was a thought.
+    // kTags: the chat template has one. If not, the model may write `close` alone: the
+    // text before it was a thought.
     bool in_template = true;
 
     bool any() const { return kind != Kind::kNone; }

@@ -17,8 +17,8 @@ namespace offstage::kernels::cuda {
 // code for GPUs before compute capability 8.0, which never calls it.
 class AsyncCopies {
   public:
-    // kBytes: 4, 8 or 16, both addresses multiples of it. Only the first n are read; zeros
-    // follow them.
+    // kBytes: 4, 8 or 16, both addresses multiples of it. Only the first n are read;
+    // zeros follow them.
     template <int kBytes = 16>
     __device__ void copy(void* to, const void* from, int n = kBytes) {
         static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what the instruction takes");

@@ -81,8 +81,8 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
 }
 
 // Rows whose blocks begin at any address come through shared memory: a load of 32 lanes
-// from there has two passes where the cache has five, and the next stages are on their way
-// meanwhile, in words of 16 bytes. A stage has what a warp reads at once.
+// from there has two passes where the cache has five, and the next stages are on their
+// way meanwhile, in words of 16 bytes. A stage has what a warp reads at once.
 template <WeightType kType>
 struct RowStages {
     static constexpr bool kUsed = !BlockSizes<kType>::kVector;

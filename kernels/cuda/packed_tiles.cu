@@ -3,8 +3,8 @@
 //
 // Where the outputs are rows of the weights, a lane's piece of a row is what it holds of
 // an operand, in another order of the columns: it unpacks it to bf16 in registers, and
-// reads the inputs in the same order. Each warp multiplies 16 outputs, of one matrix or of
-// w1 and w3, with all inputs of the tile, which are copied to shared memory meanwhile.
+// reads the inputs in the same order. Each warp multiplies 16 outputs, of one matrix or
+// of w1 and w3, with all inputs of the tile, which are copied to shared memory meanwhile.
 //
 // Where they are columns, the block unpacks the weights into shared memory, puts the
 // inputs beside them, and each warp multiplies 32 outputs with 32 inputs. Meanwhile the

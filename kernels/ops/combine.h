@@ -5,9 +5,9 @@
 namespace offstage::kernels::ops {
 
 // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t *
-// n_active + a]]. With host_rows, r below 0 means its row -1 - r; row_of and host_rows are
-// then what the device's operations know host memory by (Backend::mapped()), and are read
-// when the operation runs. Only where Backend::combines_host_rows().
+// n_active + a]]. With host_rows, r below 0 means its row -1 - r; row_of and host_rows
+// are then what the device's operations know host memory by (Backend::mapped()), and are
+// read when the operation runs. Only where Backend::combines_host_rows().
 struct Combine {
     const float* rows = nullptr;
     const std::int32_t* row_of = nullptr;

@@ -113,9 +113,9 @@ class HubServer {
     }
 
   private:
-    // Of headers without an end. Qt (6.4) reads headers byte by byte until none are there,
-    // and its thread cannot be ended meanwhile: after five seconds it is left alone, and is
-    // never deleted if the thread that began it has ended.
+    // Of headers without an end. Qt (6.4) reads headers byte by byte until none are
+    // there, and its thread cannot be ended meanwhile: after five seconds it is left
+    // alone, and is never deleted if the thread that began it has ended.
     static constexpr qint64 kEndlessBytes = 1 << 16;
 
     struct Connection {

@@ -281,8 +281,8 @@ class TestCudaModelOnHost : public QObject {
         for (const int waits : awaited.waits) QVERIFY(waits >= 9);
     }
 
-    // The device reads the rows of one token that the CPU computed, and where they are, in
-    // host memory.
+    // The device reads the rows of one token that the CPU computed, and where they are,
+    // in host memory.
     void rowsOfTheCpu_areNotCopied() {
         LoadRequest request = onHostLayer(cache_, QStringLiteral("static"), 50);
         request.learn_placement = false;

@@ -234,8 +234,8 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     const std::vector<float> got = rows(*backend);
     QVERIFY2(backend->ok(), backend->failure().english().c_str());
     QCOMPARE(calls("cublasGemmEx"), 0);
-    // Inputs, activations and w2, of 64 experts and of the others; and reserve() clears the
-    // words of arrival.
+    // Inputs, activations and w2, of 64 experts and of the others; and reserve() clears
+    // the words of arrival.
     QCOMPARE(calls("cudaLaunchKernel") - launches, 7);
     const double difference = distance(got, rows(cpu_));
     QVERIFY2(difference > 0 && difference < 1e-2, qPrintable(QString::number(difference)));  // rounded to bf16

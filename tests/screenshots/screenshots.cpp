@@ -165,8 +165,8 @@ int main(int argc, char** argv) {
         for (QDockWidget* other : window.findChildren<QDockWidget*>()) {
             other->setVisible(other == dock);
         }
-        // In the panels that show a token: one in the middle of the last answer, as a user
-        // selects it.
+        // In the panels that show a token: one in the middle of the last answer, as a
+        // user selects it.
         const QList<Message>& messages = window.core().conversation.messages();
         const bool showsToken = panel == QStringLiteral("experts") || panel == QStringLiteral("dispatch");
         if (showsToken && !messages.isEmpty()) {

@@ -339,8 +339,8 @@ class TestFirstMinutes : public QObject {
         QCOMPARE(f.last().kind, Message::Kind::Problem);
     }
 
-    // A model without a chat template says so before the first message fails, and where it
-    // fails; the choice is one click away.
+    // A model without a chat template says so before the first message fails, and where
+    // it fails; the choice is one click away.
     void modelWithoutChatTemplate_offersTheChoice() {
         Script script;
         script.hasTemplate = false;

@@ -7,8 +7,8 @@ class QTableView;
 namespace offstage::ui {
 
 // Gives a table's first column the width that the others leave, and never less than
-// `least` pixels: if there is too little room the table scrolls, and as many of the others
-// as have room are seen whole. Exists as long as the table. GUI thread only.
+// `least` pixels: if there is too little room the table scrolls, and as many of the
+// others as have room are seen whole. Exists as long as the table. GUI thread only.
 class FirstColumn : public QObject {
     Q_OBJECT
 

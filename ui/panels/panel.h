@@ -54,7 +54,8 @@ class Panel : public QWidget {
     // Reserves room for so many lines of notices, also while there is none. Otherwise a
     // notice takes room of the body.
     void reserveNotice(int lines);
-    // Shown in that room while there is no notice, and whole: it may make the room higher.
+    // Shown in that room while there is no notice, and whole: it may make the room
+    // higher.
     void setHint(const QString& text);
     // Progress and a button to cancel: shown in that room during an operation, otherwise
     // hidden. It may make the room higher.

@@ -18,8 +18,8 @@ Selection::Selection(TokenLog& log, QObject* parent) : QObject(parent), m_log(lo
         refreshText();
     });
     connect(&m_log, &TokenLog::tokensAdded, this, [this](quint64 message) {
-        // The character of a token that was selected too early may be whole now, and its text
-        // may have been no answer.
+        // The character of a token that was selected too early may be whole now, and its
+        // text may have been no answer.
         if (m_token && m_token->message == message) {
             const auto now = m_log.token(message, m_token->index);
             if (!now || now->step != m_token->step) {

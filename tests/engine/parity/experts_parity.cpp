@@ -203,8 +203,8 @@ void check_dense_network(Backend& backend, const Promise& promise) {
     }
 }
 
-// Every third row, and where the rows are, in host memory: the bits of rows on the device,
-// also of rows that the host writes between two of the same operation.
+// Every third row, and where the rows are, in host memory: the bits of rows on the
+// device, also of rows that the host writes between two of the same operation.
 void check_combine_host_rows(Backend& backend, const Promise&) {
     if (!backend.combines_host_rows()) return;
     constexpr std::int64_t kHidden = 300;
