@@ -2,6 +2,7 @@
 // Runs offstage-cli as a user or a script does.
 
 #include <QByteArray>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
@@ -15,18 +16,30 @@ struct CliOutcome {
     QByteArray out;
     QByteArray err;
     QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+    QStringList notes() const;  // of the report in JSON, without those that other work can cause
 };
 
-// Removes notes that other work on the computer can cause at any time: that a stored cost
+// Whether other work on the computer can cause this note at any time: that a stored cost
 // did not hold, or that a token took longer than its forecast.
+inline bool isCostNote(const QByteArray& note) {
+    return note.startsWith("A cost kept of this computer") || note.startsWith("A token took ");
+}
+
 inline QByteArray withoutCostNotes(const QByteArray& err) {
     QByteArray rest;
     for (const QByteArray& line : err.split('\n')) {
-        if (line.startsWith("note: A cost kept of this computer") || line.startsWith("note: A token took ")) continue;
-        rest += line + '\n';
+        if (!line.startsWith("note: ") || !isCostNote(line.mid(6))) rest += line + '\n';
     }
     rest.chop(1);
     return rest;
+}
+
+inline QStringList CliOutcome::notes() const {
+    QStringList notes;
+    for (const QJsonValue& note : json()[QLatin1String("notes")].toArray()) {
+        if (!isCostNote(note.toString().toUtf8())) notes << note.toString();
+    }
+    return notes;
 }
 
 inline CliOutcome runProgram(const QString& program, const QStringList& arguments, const QByteArray& input = {},

@@ -259,7 +259,8 @@ class TestCli : public QObject {
         QCOMPARE(replan[QLatin1String("resident_experts")].toInt(), 64);
         QCOMPARE(report[QLatin1String("resident_experts")].toInt(), 64);
         QCOMPARE(report[QLatin1String("mean_bits")].toDouble(), replan[QLatin1String("mean_bits")].toDouble());
-        const QString note = report[QLatin1String("notes")].toArray().last().toString();
+        QVERIFY(!outcome.notes().isEmpty());
+        const QString note = outcome.notes().last();
         QVERIFY2(
             note.contains(QStringLiteral(", line 2: nothing was changed at token 900, as the answer ended after ")),
             qPrintable(note));
@@ -269,14 +270,13 @@ class TestCli : public QObject {
         const Outcome outcome =
             run(words("generate --model %1 --prompt Hi --max-tokens 1 --context 6000 --threads 1000 --json", {kDemo}));
         QCOMPARE(outcome.status, 0);
-        const QString notes =
-            QString::fromUtf8(QJsonDocument(outcome.json()[QLatin1String("notes")].toArray()).toJson());
+        const QString notes = outcome.notes().join(u'\n');
         QVERIFY2(notes.contains(QStringLiteral("The context is 6000 tokens, and the model was made for ")),
                  qPrintable(notes));
         QVERIFY2(notes.contains(QStringLiteral("1000 compute threads were asked for")), qPrintable(notes));
         const Outcome within =
             run(words("generate --model %1 --prompt Hi --max-tokens 1 --context 512 --threads 1 --json", {kDemo}));
-        QCOMPARE(within.json()[QLatin1String("notes")].toArray().size(), 0);
+        QCOMPARE(within.notes(), QStringList());
     }
 
     // The demo model without its template: the message, and giving it one.
@@ -417,12 +417,12 @@ class TestCli : public QObject {
         QVERIFY(file.open(QIODevice::WriteOnly) &&
                 file.write("{\"do_sample\": true, \"temperature\": 0.25, \"top_k\": 9}") > 0);
         file.close();
-        const QJsonObject json =
-            run(words("generate --model %1 --prompt Hi --max-tokens 1 --top-k 40 --json", {folder.path()})).json();
-        const QJsonObject sampler = json[QLatin1String("sampler")].toObject();
+        const Outcome outcome =
+            run(words("generate --model %1 --prompt Hi --max-tokens 1 --top-k 40 --json", {folder.path()}));
+        const QJsonObject sampler = outcome.json()[QLatin1String("sampler")].toObject();
         QCOMPARE(sampler[QLatin1String("temperature")].toDouble(), 0.25);
         QCOMPARE(sampler[QLatin1String("top_k")].toInt(), 40);
-        QVERIFY(json[QLatin1String("notes")].toArray().first().toString().contains(QStringLiteral("temperature 0.25")));
+        QVERIFY(outcome.notes().value(0).contains(QStringLiteral("temperature 0.25")));
     }
 
     void failure_isOneLineOnStderr_data() {
