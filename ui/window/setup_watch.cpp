@@ -34,11 +34,17 @@ SetupWatch::SetupWatch(Core& core, ModelOpener& opener, ChatPage& page, PersonaB
         m_page.input().setFocus();
     });
     connect(&m_core.engine, &EngineController::streamed, this, &SetupWatch::keep);
+    // A budget that was chosen in a conversation is its own, whichever one is shown when
+    // it comes into force.
+    connect(&m_core.engine, &EngineController::replanRequested, this, [this](quint64 id) {
+        m_replanned[id] = m_bar->isHidden() && !m_benchmark.isRunning() ? m_core.chat.current() : 0;
+    });
     connect(&m_core.engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
-        const ConversationId current = m_core.chat.current();
-        const bool isItsOwn = report.state == engine::ReplanState::kDone && !m_benchmark.isRunning();
-        if (isItsOwn && m_bar->isHidden() && m_core.engine.model() && ConversationSetups::of(current)) {
-            ConversationSetups::keep(current, now());  // a budget that was chosen in it is no other one
+        const ConversationId conversation = m_replanned.take(report.id);
+        if (report.state == engine::ReplanState::kDone && m_core.engine.model() &&
+            ConversationSetups::of(conversation)) {
+            ConversationSetups::keep(conversation, now());
+            refresh();
         }
     });
     connect(&m_core.engine, &EngineController::stateChanged, this, &SetupWatch::refresh);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QHash>
 #include <QObject>
 
 #include "ui/history/history_values.h"
@@ -37,7 +38,8 @@ class SetupWatch : public QObject {
     PersonaBar& m_persona;
     const BenchmarkRunner& m_benchmark;
     SetupBar* m_bar;
-    ConversationId m_goesOnAnyway = 0;  // the user has dismissed the bar
+    ConversationId m_goesOnAnyway = 0;           // the user has dismissed the bar
+    QHash<quint64, ConversationId> m_replanned;  // by re-plan: where it was chosen; 0: its setup stays
 };
 
 }  // namespace offstage::ui
