@@ -92,7 +92,7 @@ class TestCliNodes : public QObject {
         QVERIFY2(outcome.out.contains("Paired with cupboard, which serves at 127.0.0.1:" +
                                       found(m_said, "ready on port (\\d+)").toUtf8()),
                  outcome.out.constData());
-        QVERIFY(pair.waitForFinished(20'000));
+        QVERIFY(pair.waitForFinished(60'000));
         QCOMPARE(pair.exitCode(), 0);
         QVERIFY(runProgram(m_program, onNode(QStringLiteral("desktops"))).out.split('\n').size() == 2);
         QVERIFY(runCli(words(QStringLiteral("nodes list"))).out.startsWith("cupboard  127.0.0.1:"));
@@ -207,7 +207,7 @@ class TestCliNodes : public QObject {
         const QByteArray err = server.readAllStandardError();
         QVERIFY2(err.contains("note: cupboard is connected: it holds 64 of 64 experts"), (out + err).constData());
         ::kill(static_cast<pid_t>(server.processId()), SIGTERM);
-        QVERIFY(server.waitForFinished(20'000));
+        QVERIFY(server.waitForFinished(60'000));
         QCOMPARE(server.exitCode(), 0);
     }
 
@@ -219,7 +219,7 @@ class TestCliNodes : public QObject {
 
     void node_saysWhatItDoes_andEndsWhenItIsTold() {
         ::kill(static_cast<pid_t>(m_node.processId()), SIGTERM);
-        QVERIFY(m_node.waitForFinished(20'000));
+        QVERIFY(m_node.waitForFinished(60'000));
         QCOMPARE(m_node.exitCode(), 0);
         m_said += m_node.readAllStandardOutput();
         QVERIFY2(QString::fromUtf8(m_said).contains(QRegularExpression(

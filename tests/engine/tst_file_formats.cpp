@@ -353,13 +353,18 @@ class TestFileFormats : public QObject {
         // counted.
         int n_pauses = 0;
         bool in_order = true;
-        const PausedLayers paused =
-            measure_paused_layers({model.spec, model.source->expert_type()}, operations,
-                                  [&](bool first) {
-                                      in_order = in_order && first == (n_pauses++ % 2 == 0);
-                                      std::this_thread::sleep_for(std::chrono::milliseconds(first ? 60 : 90));
-                                  },
-                                  {});
+        const auto measured = [&] {
+            return measure_paused_layers({model.spec, model.source->expert_type()}, operations,
+                                         [&](bool first) {
+                                             in_order = in_order && first == (n_pauses++ % 2 == 0);
+                                             std::this_thread::sleep_for(std::chrono::milliseconds(first ? 60 : 90));
+                                         },
+                                         {});
+        };
+        PausedLayers paused = measured();
+        // Other work on the computer makes layers longer; what is counted in error is
+        // there every time.
+        for (int i = 0; i < 9 && paused.longer_us >= 25000; ++i) paused = measured();
         QVERIFY(in_order && n_pauses >= 3 * 2 && n_pauses % 2 == 0);
         QVERIFY2(paused.longer_us >= 0 && paused.longer_us < 25000, qPrintable(QString::number(paused.longer_us)));
         QVERIFY(paused.layer_us >= paused.longer_us);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -215,9 +216,7 @@ class FakeSession : public engine::Session {
         if (script.generateThrowsBadAlloc) {
             throw std::bad_alloc();
         }
-        while (m_stage->heldBack && !isStopped(*m_stage, stop)) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+        waitWhile([this] { return m_stage->heldBack.load(); }, stop);
         const auto begin = Clock::now();
         const bool read =
             sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, *m_stage, stop);
@@ -236,6 +235,7 @@ class FakeSession : public engine::Session {
         }
         const bool goesOn = request.ignore_end && script.ignoresEnd && request.max_tokens > 0;
         const auto first = Clock::now();
+        auto last = first;
         result.finish = read ? engine::FinishReason::kEndOfTurn : engine::FinishReason::kStopped;
         for (std::size_t i = 0; read; ++i) {
             const auto n = static_cast<std::int64_t>(i);
@@ -249,11 +249,15 @@ class FakeSession : public engine::Session {
                 result.finish = engine::FinishReason::kMaxTokens;
                 break;
             }
-            if (script.tokensPerSecond > 0) {
-                const auto due = first + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                             static_cast<double>(i) / script.tokensPerSecond));
+            if (script.tokensPerSecond > 0 && i > 0) {
+                const auto pause = [&](double pieces) {
+                    return std::chrono::duration_cast<Clock::duration>(
+                        std::chrono::duration<double>(pieces / script.tokensPerSecond));
+                };
+                const auto due = std::max(first + pause(static_cast<double>(i)), last + pause(0.75));
                 sleepUnlessStopped(due, script.layerMs, *m_stage, stop);
             }
+            waitWhile([&] { return n >= m_stage->heldFrom; }, stop);
             if (isStopped(*m_stage, stop)) {
                 result.finish = engine::FinishReason::kStopped;
                 break;
@@ -283,6 +287,7 @@ class FakeSession : public engine::Session {
                 delta.choice = choiceOf(i, text, result.tokens.back(), request.n_alternatives);
             }
             onDelta(delta);
+            last = Clock::now();
             route(1, false);  // the next token: the prompt's step wrote the first one
         }
         decide(script.decisions);
@@ -382,6 +387,12 @@ class FakeSession : public engine::Session {
     }
 
   private:
+    void waitWhile(const std::function<bool()>& held, const std::stop_token& stop) const {
+        while (held() && !isStopped(*m_stage, stop)) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
     void placeExperts() {
         const auto cells = static_cast<std::size_t>(m_snapshot.n_layers * m_snapshot.n_experts);
         engine::ExpertStates& states = m_snapshot.experts;

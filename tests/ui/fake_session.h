@@ -3,6 +3,7 @@
 // cancelled, as in the script.
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,9 +22,11 @@ struct Script {
     std::vector<std::string> thinkingChoices;
     engine::ModelDefaults advised;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
-    double tokensPerSecond = 0;     // 0: as fast as the machine can
-    int promptMs = 0;               // before the first token
-    int layerMs = 0;                // a stop request is looked at this often at least; 0: every millisecond
+    // 0: as fast as the machine can. Where a busy machine was late, the tokens after it do
+    // not come at once, but at most a third faster than this.
+    double tokensPerSecond = 0;
+    int promptMs = 0;  // before the first token
+    int layerMs = 0;   // a stop request is looked at this often at least; 0: every millisecond
     int loadMs = 0;
     int loadSteps = 10;
     std::optional<engine::Error> loadError;      // thrown halfway
@@ -67,7 +70,10 @@ class Stage {
     std::atomic<int> sessionsAlive = 0;
     std::atomic<std::int64_t> promptTokens = 0, promptRead = 0;  // the session's progress of a prompt
     std::atomic<bool> generating = false;
-    std::atomic<bool> heldBack = false;    // while this is set, no answer begins
+    std::atomic<bool> heldBack = false;  // while this is set, no answer begins
+    // An answer waits before this token, counted from 0, until a test sets a later one.
+    std::atomic<std::int64_t> heldFrom = std::numeric_limits<std::int64_t>::max();
+    void release() { heldFrom = std::numeric_limits<std::int64_t>::max(); }
     std::atomic<bool> deafToStop = false;  // while this is set, a request to stop is not looked at
 
   private:

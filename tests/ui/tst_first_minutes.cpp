@@ -509,9 +509,9 @@ class TestFirstMinutes : public QObject {
     void secondStart_besideAnAnswer_waitsInItsOwnConversation() {
         Script script;
         script.answer = test::longAnswer(2000);
-        script.tokensPerSecond = 200;
         WindowFixture f(script);
         f.openAndWait();
+        f.stage->heldFrom = 20;
         f.ask(QStringLiteral("a long story"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
         const ConversationId first = f.window->core().chat.current();

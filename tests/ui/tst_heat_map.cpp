@@ -403,7 +403,7 @@ class TestHeatMap : public QObject {
     void poller_hiddenPanel_takesNoSnapshot() {
         test::Script script;
         script.tokensPerSecond = 200;
-        script.answer = std::string(4000, 'a');
+        script.answer = std::string(400'000, 'a');
         test::WindowFixture f(script);
         f.openAndWait();
         auto& panel = test::part<ExpertsPanel>(*f.window);
@@ -429,7 +429,7 @@ class TestHeatMap : public QObject {
         QVERIFY(SnapshotPoller::kQuietIntervalMs >= 200);
         test::Script script;
         script.tokensPerSecond = 200;
-        script.answer = std::string(4000, 'a');
+        script.answer = std::string(400'000, 'a');
         test::WindowFixture f(script);
         f.openAndWait();
         const auto intervalOf = [](const SnapshotPoller& poller) { return poller.findChild<QTimer*>()->interval(); };

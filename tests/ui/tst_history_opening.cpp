@@ -330,11 +330,13 @@ class TestHistoryOpening : public QObject {
         script.answer = longAnswer(1500);
         script.tokensPerSecond = 600;
         Obstructed t(kAny, script);
+        t.f->stage->heldFrom = 300;
         t.f->ask(QStringLiteral("first"));
         QTRY_VERIFY(t.f->last().text.size() > 100);
         t.remove();
         QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QCOMPARE(t.f->last().state, Message::State::Streaming);
+        t.f->stage->release();
         QTRY_COMPARE_WITH_TIMEOUT(t.f->last().state, Message::State::Done, 60'000);
         QVERIFY(t.f->window->close());
         QCOMPARE(t.inFile().value(1), QStringLiteral("first/") + QString::fromStdString(script.answer));

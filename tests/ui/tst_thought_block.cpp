@@ -98,7 +98,7 @@ class TestThoughtBlock : public QObject {
     void whileItThinks_itSaysSo_andIsContinuedAfterStop() {
         test::Script script = thinkingScript();
         script.tokensPerSecond = 100;
-        script.thought = std::string(4000, 'x');
+        script.thought = std::string(40'000, 'x');
         test::WindowFixture f(script);
         f.openAndWait();
         f.ask(QStringLiteral("Hello"));
@@ -147,13 +147,15 @@ class TestThoughtBlock : public QObject {
         test::Script script = thinkingScript();
         script.thoughtIsTakenBack = true;
         script.answer = test::longAnswer(300);
-        script.tokensPerSecond = 100;
+        script.tokensPerSecond = 40;  // each token comes by itself
         test::WindowFixture f(script);
         f.openAndWait();
+        f.stage->heldFrom = 6;
         f.ask(QStringLiteral("Hello"));
         const QString thought = QString::fromStdString(script.thought);
         QTRY_VERIFY(f.last().text.size() > 8);
         QVERIFY(thought.startsWith(f.last().text));
+        f.stage->heldFrom = 40;  // in the answer
         QTRY_VERIFY(!f.last().thought.text.isEmpty() && !f.last().text.isEmpty());
         QCOMPARE(f.last().thought.text, thought);
         QCOMPARE(f.last().state, Message::State::Streaming);

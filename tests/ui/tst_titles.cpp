@@ -56,12 +56,13 @@ class TestTitles : public QObject {
         settings::kModelTitles.set(true);
         Script script;
         script.answer = "Pears and quinces";
-        script.tokensPerSecond = 20;
         WindowFixture f(script);
         f.openAndWait();
+        f.stage->heldFrom = 2;
         f.ask(QStringLiteral("Which fruits are related?"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
         f.stage->heldBack = true;  // the title's answer does not come
+        f.stage->release();
         QTRY_COMPARE(f.last().state, Message::State::Done);
         const ConversationId id = f.window->core().chat.current();
         QTRY_COMPARE(f.stage->requests().size(), size_t(2));
@@ -82,12 +83,13 @@ class TestTitles : public QObject {
         settings::kModelTitles.set(true);
         Script script;
         script.answer = "Pears and quinces";
-        script.tokensPerSecond = 20;
         WindowFixture f(script);
         f.openAndWait();
+        f.stage->heldFrom = 2;
         f.ask(QStringLiteral("one"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
         f.stage->heldBack = true;
+        f.stage->release();
         QTRY_COMPARE(f.stage->requests().size(), size_t(2));
         f.window->handle({{}, QStringLiteral("two"), false});
         QTRY_COMPARE(f.stage->requests().size(), size_t(3));  // the title did not hold it back

@@ -68,7 +68,7 @@ Script refused(std::int64_t tokens, std::int64_t context) {
 
 Script slow() {
     Script script;
-    script.answer = test::longAnswer(2000);
+    script.answer = test::longAnswer(20'000);
     script.tokensPerSecond = 200;
     return script;
 }

@@ -257,7 +257,7 @@ class TestWindow : public QObject {
 
     void prompt_queued_escTakesItBack() {
         Script script;
-        script.loadMs = 2000;
+        script.loadMs = 60'000;
         WindowFixture f(script);
         f.window->opener().open(QStringLiteral("/models/fake"));
         f.ask(QStringLiteral("early"));

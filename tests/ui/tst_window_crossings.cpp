@@ -112,21 +112,21 @@ class TestWindowCrossings : public QObject {
         scenario.repeats = 1;
         scenario.tokensOut = 8;
         Script slow;
-        slow.tokensPerSecond = 40;
+        slow.tokensPerSecond = 40;  // each token comes by itself
         f.stage->setScript(slow);
+        f.stage->heldFrom = 4;
         QVERIFY(runner.runScenario(scenario));
         QTRY_VERIFY(!status.speedText().isEmpty());  // while it runs, its own
+        f.stage->release();
         QTRY_VERIFY(!runner.isRunning());
         QCOMPARE(status.speedText(), QString());
-        f.stage->setScript({});
-        f.ask(QStringLiteral("hello"));
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QTRY_COMPARE(f.state(), State::Ready);
+        f.askAndWait(QStringLiteral("hello"));
         const QString before = status.speedText();
         QVERIFY(!before.isEmpty());
-        f.stage->setScript(slow);
+        f.stage->heldFrom = 4;
         QVERIFY(runner.runScenario(scenario));
         QTRY_VERIFY(status.speedText() != before);
+        f.stage->release();
         QTRY_VERIFY(!runner.isRunning());
         QCOMPARE(status.speedText(), before);
     }
