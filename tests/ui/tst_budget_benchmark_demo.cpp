@@ -57,9 +57,9 @@ class TestBudgetBenchmarkDemo : public QObject {
     }
     void open(const engine::LoadRequest& request) {
         m_engine->openModel(request);
-        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), EngineController::State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), EngineController::State::Ready, 60'000);
     }
-    static void finish(WhatIfPanel& panel) { QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000); }
+    static void finish(WhatIfPanel& panel) { QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 120'000); }
 
   private Q_SLOTS:
     void initTestCase() {
@@ -82,7 +82,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         roomy.context = 1024;
         open(roomy);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Run"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.scenarios().rowCount() == 3 && !panel.runner().isRunning(), 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.scenarios().rowCount() == 3 && !panel.runner().isRunning(), 120'000);
         for (const BenchmarkRun& run : panel.scenarios().runs()) {
             QCOMPARE(run.tokensIn, qint64{512});
             QCOMPARE(run.tokensReused, qint64{0});
@@ -116,7 +116,7 @@ class TestBudgetBenchmarkDemo : public QObject {
             answered.clear();
             m_engine->resetConversation();
             m_engine->generate(ask);
-            if (!answered.wait(20'000)) {
+            if (!answered.wait(60'000)) {
                 return 0.0;
             }
             return answered[0][1].value<engine::GenerationResult>().decode_tokens_per_s;
@@ -131,7 +131,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(!test::previewText(panel).contains(QStringLiteral(" 0 ms")));
         QVERIFY(std::abs(preview.before.decode_tokens_per_s - before) < 0.05 * before);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 60'000);
         const double after = answer();
         QVERIFY2(std::abs(preview.after.decode_tokens_per_s - after) < 0.25 * after,
                  qPrintable(QStringLiteral("before %1, promised %2, after %3")
@@ -158,18 +158,18 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.badge().contains(QStringLiteral("emulated")));
         QCOMPARE(panel.form().vram().bytes(), vram);
         panel.form().vram().spin().setValue(static_cast<double>(vram / kMiB + 8));
-        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 60'000);
         QVERIFY(test::previewText(panel).contains(QStringLiteral("to move")));
         picture(panel, QStringLiteral("demo-budget"));
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 60'000);
         QCOMPARE(panel.inForce().vramBytes, vram + 8 * kMiB);
         QTRY_COMPARE(panel.snapshot().vram.budget, vram + 8 * kMiB);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
-        QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, vram, 10'000);
+        QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, vram, 60'000);
         // Too little: the planner's own sentence, and no Apply.
         panel.form().vram().spin().setValue(2);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.problem().contains(QStringLiteral("does not fit")), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.problem().contains(QStringLiteral("does not fit")), 60'000);
         QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
     }
 
@@ -182,9 +182,9 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.form().vramReason().contains(QStringLiteral("CPU")));
         QVERIFY(panel.badge().isEmpty());
         panel.form().context().spin().setValue(768);
-        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 60'000);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 60'000);
         QTRY_COMPARE(panel.snapshot().context_size, std::int64_t{768});
         picture(panel, QStringLiteral("demo-budget-cpu"));
     }
@@ -197,7 +197,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         small.ram_bytes = 22 * kMiB;
         dialog.view().setRequest(small);
         QTRY_VERIFY_WITH_TIMEOUT(
-            dialog.view().estimate() && dialog.view().estimate()->plan.n_in(engine::Place::kDisk) > 0, 10'000);
+            dialog.view().estimate() && dialog.view().estimate()->plan.n_in(engine::Place::kDisk) > 0, 60'000);
         QVERIFY2(dialog.view().fits(), qPrintable(dialog.view().verdict()));
         QVERIFY2(dialog.view().verdict().contains(QStringLiteral("on disk")), qPrintable(dialog.view().verdict()));
         picture(dialog, QStringLiteral("open-model-slow"));
@@ -208,7 +208,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         dialog.show();
         QVERIFY(!dialog.openButton().isEnabled());
         dialog.view().setRequest(request("emulated:rtx-3060-desktop", 16 * kMiB));
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QVERIFY(dialog.openButton().isEnabled());
         QCOMPARE(dialog.view().bars().rows().size(), std::size_t{2});
         QVERIFY(dialog.view().verdict().startsWith(QStringLiteral("Fits")));
@@ -233,7 +233,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         dialog.show();
         FitView& view = dialog.view();
         view.setRequest(unknown);
-        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 60'000);
         QVERIFY2(view.speed().contains(QStringLiteral("not measured yet")), qPrintable(view.speed()));
         QVERIFY(view.measureButton().isVisible() && view.measureButton().isEnabled());
         view.setMayMeasure(false);
@@ -244,12 +244,12 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTest::mouseClick(&view.measureButton(), Qt::LeftButton);
         QVERIFY(view.isMeasuring());
         QTest::mouseClick(&view.measureButton(), Qt::LeftButton);  // cancels
-        QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 120'000);
         if (!view.estimate()->forecast) {  // it may have been done by then
             QVERIFY2(view.speed().contains(QStringLiteral("not measured yet")), qPrintable(view.speed()));
             QVERIFY(dialog.openButton().isEnabled());
             QTest::mouseClick(&view.measureButton(), Qt::LeftButton);
-            QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 60'000);
+            QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 120'000);
         }
         QVERIFY(view.estimate()->forecast.has_value());
         QVERIFY(view.measureButton().isVisible());  // again
@@ -263,7 +263,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY(panel.form().ram().isEnabled());
         panel.form().ram().setBytes(panel.inForce().ramBytes - kMiB);
         Q_EMIT panel.form().changed();
-        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 60'000);
         const engine::Forecast& forecast = *view.estimate()->forecast;
         for (const QString& figure : {QStringLiteral("Tokens/s: %1 ->").arg(rateText(forecast.decode_tokens_per_s)),
                                       QStringLiteral("First token: %1 ->").arg(firstTokenText(forecast.ttft_s))}) {
@@ -278,14 +278,14 @@ class TestBudgetBenchmarkDemo : public QObject {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
         dialog.view().setRequest(request("emulated:rtx-3060-desktop", 4 * kMiB));
-        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 60'000);
         QVERIFY(dialog.view().verdict().startsWith(QStringLiteral("Does not fit")));
         QVERIFY(!dialog.openButton().isEnabled());
         const auto buttons = dialog.view().changeButtons();
         QVERIFY(!buttons.isEmpty());
         picture(dialog, QStringLiteral("open-model-short"));
         QTest::mouseClick(buttons.first(), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         open(dialog.request());
     }
 
@@ -293,7 +293,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
         dialog.view().setRequest(request("emulated:rtx-3060-desktop", 16 * kMiB));
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QVERIFY(dialog.openButton().isEnabled());
         dialog.setModel({});
         QVERIFY(!dialog.view().fits());
@@ -304,7 +304,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
         dialog.setModel(QString::fromStdString(request("cpu", 0).model));
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QVERIFY(dialog.openButton().isEnabled());
         QTest::keyClick(&dialog.path(), Qt::Key_End);
         for (const char letter : {'x', 'y'}) {
@@ -313,13 +313,13 @@ class TestBudgetBenchmarkDemo : public QObject {
             QVERIFY2(!dialog.view().verdict().startsWith(QStringLiteral("Fits")), qPrintable(dialog.view().verdict()));
             QVERIFY(dialog.view().bars().rows().empty());
         }
-        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 60'000);
         QVERIFY(dialog.view().verdict().contains(QStringLiteral("xy")));
         QVERIFY(!dialog.openButton().isEnabled());
         QTest::keyClick(&dialog.path(), Qt::Key_Backspace);
         QTest::keyClick(&dialog.path(), Qt::Key_Backspace);
         QVERIFY(!dialog.openButton().isEnabled());
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QVERIFY(dialog.openButton().isEnabled());
         QCOMPARE(dialog.request().model, request("cpu", 0).model);
     }
@@ -342,10 +342,10 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QVERIFY(panel.isRunning());
         QTest::mouseClick(&test::find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 120'000);
         QCOMPARE(panel.table().rowCount(), 0);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 120'000);
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
         QVERIFY(panel.bars().barCount() > 5);

@@ -16,7 +16,6 @@
 #include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/chat/full_context.h"
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
@@ -74,7 +73,7 @@ class TestDemoModel : public QObject {
         ask(QStringLiteral("What is an expert?"));  // the model is still loading: the prompt waits
         QElapsedTimer sinceEnter;
         sinceEnter.start();
-        QTRY_VERIFY_WITH_TIMEOUT(showsText(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(showsText(), 60'000);
         qInfo("window and load begun after %lld ms; first text %lld ms after Enter, with the model still to load",
               shown, sinceEnter.elapsed());
         QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
@@ -100,7 +99,7 @@ class TestDemoModel : public QObject {
             m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
             m_window->show();
             m_window->opener().open(m_model);
-            QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+            QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
             Sampling greedy = defaultSampling();
             greedy.sampler.temperature = 0;
             m_window->core().chat.setSampling(greedy);
@@ -124,14 +123,14 @@ class TestDemoModel : public QObject {
     void stop_realEngine_endsTheAnswer() {
         begin();
         m_window->opener().open(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         ask(QStringLiteral("Tell me a long story about a fox who finds a lantern."));
-        QTRY_VERIFY_WITH_TIMEOUT(last().text.size() > 20 || last().figures, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(last().text.size() > 20 || last().figures, 60'000);
         if (last().figures) {
             QSKIP("the answer ended before Stop could be pressed");
         }
         QTest::keyClick(m_window.get(), Qt::Key_Escape);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         if (last().state == Message::State::Done) {
             QSKIP("the answer ended before Stop reached the engine");
         }
@@ -141,10 +140,10 @@ class TestDemoModel : public QObject {
     void prompt_longerThanTheContext_showsACard() {
         begin();
         m_window->opener().open(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         const QString text = QStringLiteral("a very long prompt ").repeated(2000);
         ask(text);
-        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 60'000);
         qInfo("%s", qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("context")));
         QCOMPARE(test::part<ChatPage>(*m_window).input().text().size(), text.size());
@@ -163,9 +162,9 @@ class TestDemoModel : public QObject {
         request.device = "cpu";
         request.context = 128;
         engine.openModel(request);
-        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 60'000);
         ask(QStringLiteral("Tell me a story about a fox who finds a lantern. ").repeated(20));
-        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 60'000);
         const Problem problem = last().problem;
         qInfo("%s", qPrintable(problem.sentence));
         QVERIFY(!problem.sentence.contains(QStringLiteral("new conversation")));
@@ -177,8 +176,8 @@ class TestDemoModel : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
         QCOMPARE(m_window->core().conversation.messages().size(), 2);
         const QString context = QLocale().toString(engine.snapshot()->context_size);
-        QTRY_VERIFY2(test::part<StatusLine>(*m_window).contextText().contains(context),
-                     qPrintable(test::part<StatusLine>(*m_window).contextText()));
+        QTRY_VERIFY2_WITH_TIMEOUT(test::part<StatusLine>(*m_window).contextText().contains(context),
+                                  qPrintable(test::part<StatusLine>(*m_window).contextText()), 60'000);
     }
 
     // What a second start asks is for the model that it names, also while its files are
@@ -186,7 +185,7 @@ class TestDemoModel : public QObject {
     void secondStart_waitsForItsModel() {
         begin();
         m_window->opener().open(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         QSignalSpy loads(&m_window->core().engine, &EngineController::loadStarted);
         m_window->handle({m_model, QStringLiteral("What is an expert?"), false});
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
@@ -211,7 +210,7 @@ class TestDemoModel : public QObject {
         request.device = "cpu";
         request.context = 192;
         engine.openModel(request);
-        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 60'000);
         Sampling sampling;
         sampling.sampler.temperature = 0;
         m_window->core().chat.setSampling(sampling);
@@ -219,10 +218,11 @@ class TestDemoModel : public QObject {
             ask(turn % 2 == 0 ? QStringLiteral("What is the capital of France?")
                               : QStringLiteral("Tell me a story about a fox who finds a lantern."));
             QTRY_VERIFY_WITH_TIMEOUT(engine.state() == State::Ready && m_window->core().chat.queue().isEmpty(), 60'000);
-            QTRY_VERIFY(last().kind == Message::Kind::Problem ||
-                        (last().kind == Message::Kind::Answer && last().note.isEmpty()));
+            QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Problem ||
+                                         (last().kind == Message::Kind::Answer && last().note.isEmpty()),
+                                     60'000);
         }
-        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 2 * FullContext::kPreviewMs);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 60'000);
         const Problem problem = last().problem;
         qInfo("%s", qPrintable(problem.sentence));
         QVERIFY(problem.actions.contains(way));
@@ -277,13 +277,13 @@ class TestDemoModel : public QObject {
         QTemporaryDir folder;
         begin();
         m_window->opener().open(folder.path());
-        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 60'000);
         qInfo("%s", qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("config.json")) ||
                 last().problem.sentence.contains(folder.path()));
         QVERIFY(last().problem.actions.contains(ProblemAction::OpenDemoModel));
         m_window->opener().open(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
     }
 
     void load_brokenFile_leavesTheModelThatIsOpen() {
@@ -299,12 +299,12 @@ class TestDemoModel : public QObject {
         half.close();
         begin();
         m_window->opener().open(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         ask(QStringLiteral("What is an expert?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
         QSignalSpy loads(&m_window->core().engine, &EngineController::loadStarted);
         m_window->opener().open(folder.path());
-        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 60'000);
         QVERIFY2(last().problem.sentence.contains(QStringLiteral("model.safetensors")),
                  qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("stays open")));
@@ -314,7 +314,7 @@ class TestDemoModel : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
         QVERIFY(last().figures->tokensReused > 0);  // the conversation is as it was
         m_window->opener().useDevice(QStringLiteral("emulated:rtx-3060-desktop"), quint64{24} << 20);
-        QTRY_COMPARE_WITH_TIMEOUT(loads.size(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(loads.size(), 1, 60'000);
         QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
     }
 };

@@ -356,7 +356,7 @@ class TestInspector : public QObject {
                                  60'000);
         auto& whatIf = *part<PanelDocks>(window).dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
         QTest::mouseClick(&test::find<QPushButton>(whatIf, "Forecast"), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 120'000);
         part<BudgetPanel>(window).form().vram().spin().setValue(60);
         const QList<QSize> sizes{{1280, 800}, {1920, 1080}, {560, 420}};
         for (const Theme theme : {Theme::Light, Theme::Dark}) {

@@ -100,7 +100,7 @@ class TestLocalModels : public QObject {
     static void searchAndWait(LocalModels& models) {
         QSignalSpy searched(&models, &LocalModels::searched);
         models.search();
-        QVERIFY(searched.wait(20'000));
+        QVERIFY(searched.wait(60'000));
     }
     engine::LoadRequest request(quint64 ramBytes = 512 * kMiB) const {
         engine::LoadRequest wanted;
@@ -196,14 +196,14 @@ class TestLocalModels : public QObject {
         searchAndWait(models);
         QCOMPARE(verdict(models, 0), QString());
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
         models.estimate(request(1), {});
-        QTRY_VERIFY_WITH_TIMEOUT(verdict(models, 0).startsWith(QStringLiteral("Does not fit")), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(verdict(models, 0).startsWith(QStringLiteral("Does not fit")), 60'000);
         QCOMPARE(models.index(1).data(LocalModels::FitRole).toInt(), static_cast<int>(LocalModel::Fit::NotSupported));
         // A request during the search of the disk: answered after it.
         models.search();
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
     }
 
     // "Fits" is not said of what cannot be opened: no tokenizer, or one with a token
@@ -223,16 +223,16 @@ class TestLocalModels : public QObject {
         LocalModels models(places());
         searchAndWait(models);
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(models.index(0).data().toString(), QStringLiteral("whole"), 20'000);
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(models.index(0).data().toString(), QStringLiteral("whole"), 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
         const auto verdictOf = [&](const QString& path) { return verdict(models, models.rowOf(path)); };
         const QString mute = text(root("ann/x/mute.gguf"));
         QTRY_VERIFY2_WITH_TIMEOUT(verdictOf(mute).startsWith(QStringLiteral("Cannot be opened: ")) &&
                                       verdictOf(mute).contains(QStringLiteral("tokenizer")),
-                                  qPrintable(verdictOf(mute)), 20'000);
+                                  qPrintable(verdictOf(mute)), 60'000);
         QTRY_VERIFY2_WITH_TIMEOUT(verdictOf(twice).startsWith(QStringLiteral("Cannot be opened: ")) &&
                                       verdictOf(twice).contains(QStringLiteral("given twice")),
-                                  qPrintable(verdictOf(twice)), 20'000);
+                                  qPrintable(verdictOf(twice)), 60'000);
         QCOMPARE(models.rowOf(mute) > 0 && models.rowOf(twice) > 0, true);
     }
 
@@ -242,14 +242,14 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 60'000);
         LocalModels& models = *window.opener().local();
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits, but needs a chat template"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits, but needs a chat template"), 60'000);
         click(test::part<ChatPage>(window).emptyState().offered()->list(), 0);
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr && stage->loads().empty());
-        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 60'000);
         QVERIFY2(dialog->view().verdict().contains(QStringLiteral("has no chat template")),
                  qPrintable(dialog->view().verdict()));
         QComboBox& choice = dialog->view().chatTemplate();
@@ -259,12 +259,12 @@ class TestLocalModels : public QObject {
         const QString chosen = choice.currentData().toString();
         QVERIFY(!chosen.isEmpty());
         QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits() && dialog->view().verdict().startsWith(QStringLiteral("Fits: ")),
-                                 20'000);
+                                 60'000);
         QTest::mouseClick(&dialog->openButton(), Qt::LeftButton);
         QTRY_COMPARE(window.core().engine.state(), State::Ready);
         QCOMPARE(QString::fromStdString(stage->loads().back().chat_template), chosen);
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
         QVERIFY(!models.index(0).data(LocalModels::FactsRole).toString().contains(QStringLiteral("no chat template")));
     }
 
@@ -278,9 +278,9 @@ class TestLocalModels : public QObject {
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
         LocalModels& models = *window.opener().local();
-        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 2, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 2, 60'000);
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 1), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 1), QStringLiteral("Fits"), 60'000);
         LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QListView& list = offered->list();
         list.setCurrentIndex(list.model()->index(1, 0));
@@ -288,14 +288,14 @@ class TestLocalModels : public QObject {
         QSignalSpy searched(&models, &LocalModels::searched);
         QEvent back(QEvent::WindowActivate);
         QApplication::sendEvent(&window, &back);
-        QTRY_COMPARE_WITH_TIMEOUT(searched.size(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(searched.size(), 1, 60'000);
         QCOMPARE(resets.size(), 0);  // nothing else is there
         addWhole("ann/x/a.gguf");
         QApplication::sendEvent(&window, &back);
-        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 3, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 3, 60'000);
         QCOMPARE(list.currentIndex().data(LocalModels::PathRole).toString(), chosen);
         QCOMPARE(verdict(models, 2), QStringLiteral("Fits"));
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
 
         // Ctrl+O's list, while it is open.
         auto& menu = test::part<ModelMenu>(window);
@@ -308,7 +308,7 @@ class TestLocalModels : public QObject {
         };
         QTest::keyClick(&window, Qt::Key_O, Qt::ControlModifier);
         QTRY_VERIFY(menu.isVisible());
-        QTRY_VERIFY_WITH_TIMEOUT(!models.isSearching(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!models.isSearching(), 60'000);
         for (int i = 0; i < 4 && (menu.activeAction() == nullptr || menu.activeAction()->text() != QStringLiteral("c"));
              ++i) {
             QTest::keyClick(&menu, Qt::Key_Down);
@@ -318,7 +318,7 @@ class TestLocalModels : public QObject {
         addWhole("ann/x/A new one.gguf");
         QTest::keyClick(&window, Qt::Key_O, Qt::ControlModifier);
         QTRY_VERIFY(menu.isVisible());
-        QTRY_VERIFY_WITH_TIMEOUT(texts().contains(QStringLiteral("A new one")), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(texts().contains(QStringLiteral("A new one")), 60'000);
         QVERIFY(menu.isVisible() && menu.activeAction() != nullptr);
         QTest::keyClick(&menu, Qt::Key_Escape);
     }
@@ -328,7 +328,7 @@ class TestLocalModels : public QObject {
         QCOMPARE(models.summary(), QString());
         models.search();
         QCOMPARE(models.summary(), QStringLiteral("Looking for models on this computer…"));
-        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 60'000);
         QCOMPARE(models.summary(), QStringLiteral("No Mixture-of-Experts models were found. Looked in: Ollama (%1).")
                                        .arg(text(root("nowhere"))));
     }
@@ -338,7 +338,7 @@ class TestLocalModels : public QObject {
         {
             LocalModels models({});
             models.addFolder(text(root("mine")));
-            QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 1, 20'000);
+            QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 1, 60'000);
         }
         LocalModels later({});
         searchAndWait(later);
@@ -363,11 +363,11 @@ class TestLocalModels : public QObject {
         dialog.offer(models);
         dialog.show();
         QListView& list = dialog.offered()->list();
-        QTRY_COMPARE_WITH_TIMEOUT(list.model()->rowCount(), 3, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(list.model()->rowCount(), 3, 60'000);
         QVERIFY(!list.currentIndex().isValid());
         click(list, 1);
         QCOMPARE(dialog.path().text(), b);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QCOMPARE(dialog.request().model, b.toStdString());
         // A typed path is marked in the list, and one that is not in it marks none.
         dialog.path().setText(a);
@@ -375,13 +375,13 @@ class TestLocalModels : public QObject {
         dialog.path().setText(QStringLiteral("/elsewhere"));
         QVERIFY(!list.currentIndex().isValid());
         click(list, 2);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().verdict().contains(QStringLiteral("newmoe")), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().verdict().contains(QStringLiteral("newmoe")), 60'000);
         QVERIFY(!dialog.openButton().isEnabled());
         QSignalSpy accepted(&dialog, &QDialog::accepted);
         QTest::keyClick(&list, Qt::Key_Return);
         QVERIFY(accepted.isEmpty());
         QTest::keyClick(&list, Qt::Key_Home);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 60'000);
         QTest::keyClick(&list, Qt::Key_Return);
         QCOMPARE(accepted.size(), 1);
         QCOMPARE(dialog.request().model, a.toStdString());
@@ -421,7 +421,7 @@ class TestLocalModels : public QObject {
         QCOMPARE(parts->orientation(), Qt::Horizontal);
         dialog.resize(420, 640);
         QCOMPARE(parts->orientation(), Qt::Vertical);
-        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 60'000);
         QVERIFY(dialog.offered()->status().text().contains(QStringLiteral("LM Studio")));
         QVERIFY(!dialog.offered()->list().isVisible());
     }
@@ -435,7 +435,7 @@ class TestLocalModels : public QObject {
         window.show();
         LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QVERIFY(offered != nullptr);
-        QTRY_COMPARE_WITH_TIMEOUT(offered->list().model()->rowCount(), LocalModelView::kFew, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(offered->list().model()->rowCount(), LocalModelView::kFew, 60'000);
         QVERIFY(offered->isVisible() && offered->list().isVisible());
         QTRY_VERIFY(offered->button().isVisible());
         click(offered->list(), 1);
@@ -455,10 +455,10 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 60'000);
         window.opener().local()->estimate(request(1), {});
         QTRY_VERIFY_WITH_TIMEOUT(verdict(*window.opener().local(), 0).startsWith(QStringLiteral("Does not fit")),
-                                 20'000);
+                                 60'000);
         click(test::part<ChatPage>(window).emptyState().offered()->list(), 0);
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
@@ -477,7 +477,7 @@ class TestLocalModels : public QObject {
         engine::LoadRequest wanted = request();
         wanted.model = file.string();
         view.setRequest(wanted);
-        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 60'000);
         const QString experts = QStringLiteral("Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0");
         QCOMPARE(view.findChild<QualityEdit*>()->choice().itemText(0), QStringLiteral("Original: ") + experts);
         QStringList texts;
@@ -509,7 +509,7 @@ class TestLocalModels : public QObject {
         window.opener().open(withDemo.models.demoModel);
         QTRY_COMPARE(window.core().engine.state(), State::Ready);
         LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
-        QTRY_VERIFY_WITH_TIMEOUT(offered->list().isVisible(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(offered->list().isVisible(), 60'000);
         QVERIFY(!offered->button().isVisible());  // these are all
         picture(window, QStringLiteral("start-demo"), {420, 1280}, 800);
         // Rows take three lines instead of two in a narrow list, and the page makes room
@@ -531,7 +531,7 @@ class TestLocalModels : public QObject {
         window.show();
         LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QTRY_VERIFY_WITH_TIMEOUT(
-            offered->status().isVisible() && offered->status().text().contains(QStringLiteral("LM Studio")), 20'000);
+            offered->status().isVisible() && offered->status().text().contains(QStringLiteral("LM Studio")), 60'000);
         QVERIFY(!offered->list().isVisible() && !offered->button().isVisible());
     }
 
@@ -589,15 +589,15 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 6, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 6, 60'000);
         window.opener().local()->estimate(request(), {});
-        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 60'000);
         picture(window, QStringLiteral("start"), {420, 1280}, 800);
         window.opener().openWithOptions(window.opener().local()->index(1).data(LocalModels::PathRole).toString());
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 20'000);
-        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 60'000);
         picture(*dialog, QStringLiteral("open"), {420, 960});
         dialog->reject();
 
@@ -605,7 +605,7 @@ class TestLocalModels : public QObject {
         OpenModelDialog empty(window.core().engine);
         empty.offer(none);
         empty.show();
-        QTRY_VERIFY_WITH_TIMEOUT(none.wasSearched(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(none.wasSearched(), 60'000);
         picture(empty, QStringLiteral("open-empty"), {420, 960});
     }
 };

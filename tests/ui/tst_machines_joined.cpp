@@ -42,7 +42,7 @@ class TestMachinesJoined : public QObject {
     }
     static QByteArray read(QProcess& process, const char* end) {
         QByteArray out;
-        while (!out.contains(end) && process.waitForReadyRead(20'000)) {
+        while (!out.contains(end) && process.waitForReadyRead(60'000)) {
             out += process.readAllStandardOutput();
         }
         return out;
@@ -63,7 +63,7 @@ class TestMachinesJoined : public QObject {
         request.compute = engine::ComputeMode::kF32;
         request.context = 512;
         m_engine->openModel(request);
-        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), State::Ready, 60'000);
     }
     // The tokens of a greedy answer; `begun` is called when its first text has come.
     std::vector<engine::TokenId> answer(int n, const std::function<void()>& begun = {}) {
@@ -82,7 +82,7 @@ class TestMachinesJoined : public QObject {
                 }
             });
         m_engine->generate(request);
-        static_cast<void>(QTest::qWaitFor([&] { return !answered.isEmpty(); }, 20'000));
+        static_cast<void>(QTest::qWaitFor([&] { return !answered.isEmpty(); }, 60'000));
         disconnect(connection);
         return answered.isEmpty() ? std::vector<engine::TokenId>()
                                   : answered.first().at(1).value<engine::GenerationResult>().tokens;
@@ -127,15 +127,15 @@ class TestMachinesJoined : public QObject {
         dialog.address().setText(QStringLiteral("127.0.0.1:") + found(shown, "nodes pair [^:]+:(\\d+)"));
         dialog.words().setText(QStringLiteral("bada bada bada bada bada bada bada bada"));
         test::find<QPushButton>(dialog, "Pair").click();
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.problem().contains(QStringLiteral("does not accept this code")), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.problem().contains(QStringLiteral("does not accept this code")), 60'000);
         QVERIFY(m_machines->all().isEmpty());
         dialog.words().setText(found(shown, "\n    ((?:[a-z]{4} ){7}[a-z]{4})\n"));
         QSignalSpy paired(m_machines.get(), &Machines::paired);
         test::find<QPushButton>(dialog, "Pair").click();
-        QTRY_COMPARE_WITH_TIMEOUT(paired.size(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(paired.size(), 1, 60'000);
         QCOMPARE(paired.first().at(0).toString(), QStringLiteral("cupboard"));
         QVERIFY(paired.first().at(1).toBool());  // it serves, and has answered
-        QVERIFY(pair.state() == QProcess::NotRunning || pair.waitForFinished(20'000));
+        QVERIFY(pair.state() == QProcess::NotRunning || pair.waitForFinished(60'000));
         QVERIFY(m_log.connections() >= 3);  // twice for the pair, and the test
     }
 
@@ -145,7 +145,7 @@ class TestMachinesJoined : public QObject {
         QCOMPARE(alone.size(), std::size_t{40});
         m_machines->setUse({true, false});
         m_machines->setUsed(QStringLiteral("cupboard"), true);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
         QVERIFY(answer(40) == alone);
         const engine::MachineFigures held = figures();
         QVERIFY(held.rows > 0 && held.bytes > 0 && held.compute_us > 0 && held.network_us > 0 && held.latency_us > 0);
@@ -167,7 +167,7 @@ class TestMachinesJoined : public QObject {
         const auto alone = answer(40);
         m_machines->setUse({false, false, engine::NodeShape::kDecentralised});
         m_machines->setUsed(QStringLiteral("cupboard"), true);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
         m_engine->resetConversation();  // otherwise it would have to catch up with it first
         QVERIFY(answer(40) == alone);
         auto snapshot = m_engine->snapshot();
@@ -180,11 +180,11 @@ class TestMachinesJoined : public QObject {
         QTRY_VERIFY2(m_panel->details().contains(QStringLiteral("Makes each step as well")),
                      qPrintable(m_panel->details()));
         m_machines->setUse({false, false, engine::NodeShape::kAuto});
-        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.automatic, 20'000);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.automatic, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
         QVERIFY(answer(40) == alone);
         // At the latest with the first tokens that both have decoded.
-        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.helpers.us() > 0, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.helpers.us() > 0, 60'000);
         QVERIFY(m_engine->snapshot()->machine_shape.peers.us() > 0);
         QTRY_VERIFY2(test::textOf(*m_panel, QStringLiteral("Who makes the steps now"))
                          .contains(QStringLiteral("ms a token, the other way")),
@@ -196,7 +196,7 @@ class TestMachinesJoined : public QObject {
         m_machines->setUsed(QStringLiteral("cupboard"), false);
         const auto alone = answer(240);
         m_machines->setUsed(QStringLiteral("cupboard"), true);
-        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 60'000);
         const auto helped = answer(240, [this] { ::kill(static_cast<pid_t>(m_node.processId()), SIGKILL); });
         QVERIFY(helped == alone);
         QCOMPARE(helped.size(), std::size_t{240});
@@ -208,7 +208,7 @@ class TestMachinesJoined : public QObject {
         // It is back, and used again.
         m_node.waitForFinished();
         startNode(m_port);
-        QTRY_VERIFY_WITH_TIMEOUT(hasSaid("cupboard is back and is used again") && figures().n_held == 64, 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(hasSaid("cupboard is back and is used again") && figures().n_held == 64, 60'000);
         QVERIFY(answer(20).size() == 20);
         QVERIFY2(figures().rows > 0, qPrintable(m_said.join(u'\n')));
     }

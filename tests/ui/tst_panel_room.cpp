@@ -93,7 +93,7 @@ class TestPanelRoom : public QObject {
         }
         if (auto* whatIf = qobject_cast<WhatIfPanel*>(panel)) {  // its pages are empty before
             find<QPushButton>(*whatIf, WhatIfPanel::tr("Forecast").toUtf8().constData()).click();
-            QTRY_VERIFY_WITH_TIMEOUT(!whatIf->isRunning(), 60'000);
+            QTRY_VERIFY_WITH_TIMEOUT(!whatIf->isRunning(), 120'000);
         }
         for (const auto& [width, height] : {std::pair(560, 420), std::pair(1280, 800)}) {
             window.resize(width, height);

@@ -133,7 +133,7 @@ class TestPanelsDemo : public QObject {
     void expert_givenFewerBits_isShown() {
         m_experts->setChannel(ExpertChannel::Precision);
         m_experts->actions().change(engine::ExpertChange::Kind::kFormat, {{1, 2}}, kernels::WeightType::kHqq4);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 60'000);
         QVERIFY2(m_experts->notice().contains(QStringLiteral("4 bit")), qPrintable(m_experts->notice()));
         const auto at = static_cast<size_t>(m_engine->model()->n_experts + 2);
         QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
@@ -167,7 +167,7 @@ class TestPanelsDemo : public QObject {
         QCOMPARE(chosen.size(), std::size_t(4));
         m_experts->actions().change(pins ? engine::ExpertChange::Kind::kPin : engine::ExpertChange::Kind::kEvict,
                                     chosen);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 60'000);
         QTRY_VERIFY(isThere() != before);
         const std::vector<bool> after = isThere();
         const auto count = [](const std::vector<bool>& there) { return std::count(there.begin(), there.end(), true); };
@@ -176,7 +176,7 @@ class TestPanelsDemo : public QObject {
         QTRY_VERIFY(undo.isEnabled());
         undo.setFocus();
         QTest::keyClick(&undo, Qt::Key_Space);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 60'000);
         QTRY_COMPARE(m_experts->notice(), QStringLiteral("4 experts are as before."));
         QTRY_VERIFY(isThere() == before);
         const std::vector<std::uint8_t> pinned = m_engine->snapshot()->experts.pinned;

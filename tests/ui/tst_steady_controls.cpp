@@ -266,7 +266,7 @@ class TestSteadyControls : public QObject {
         auto* view = dialog.findChild<FitView*>();
         dialog.setModel(model);
         view->device().setCurrentIndex(view->device().findData(QStringLiteral("emulated:rtx-3060-desktop")));
-        QTRY_VERIFY_WITH_TIMEOUT(view->estimate() && !view->isEstimating(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(view->estimate() && !view->isEstimating(), 60'000);
         QCoreApplication::processEvents();
         const auto before = placesOf(dialog);
         QVERIFY(before.size() >= 10);
@@ -275,7 +275,7 @@ class TestSteadyControls : public QObject {
             view->vram().spin().setValue(mib);
             QCoreApplication::processEvents();
             COMPARE_PLACES(before, dialog);
-            QTRY_VERIFY_WITH_TIMEOUT(!view->isEstimating(), 20'000);
+            QTRY_VERIFY_WITH_TIMEOUT(!view->isEstimating(), 60'000);
             for (int pass = 0; pass < 4; ++pass) {
                 QCoreApplication::processEvents();
             }

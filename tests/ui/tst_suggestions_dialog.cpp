@@ -47,7 +47,7 @@ class TestSuggestionsDialog : public QObject {
         return {coder};
     }
     static void wait(const SuggestionsDialog& dialog) {
-        QTRY_VERIFY_WITH_TIMEOUT(!child<SuggestedModels>(dialog).isLooking(), 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!child<SuggestedModels>(dialog).isLooking(), 120'000);
     }
     static QString cell(const SuggestionsDialog& dialog, int row, int column) {
         return child<QTableView>(dialog).model()->index(row, column).data().toString();

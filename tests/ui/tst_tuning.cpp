@@ -122,7 +122,7 @@ class TestTuning : public QObject {
         QPushButton& forecast = test::find<QPushButton>(panel, "Forecast");
         forecast.setFocus();
         QTest::keyClick(&forecast, Qt::Key_Space);
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning() && panel.table().rowCount() > 20, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning() && panel.table().rowCount() > 20, 120'000);
         picture(panel, QStringLiteral("what-if-list"), {kInspector.width(), 1200}, kInspector.height());
         panel.resize(kInspector);
         QCoreApplication::processEvents();
