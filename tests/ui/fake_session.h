@@ -22,8 +22,8 @@ struct Script {
     std::vector<std::string> thinkingChoices;
     engine::ModelDefaults advised;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
-    // 0: as fast as the machine can. Where a busy machine was late, the tokens after it do
-    // not come at once, but at most a third faster than this.
+    // 0: as fast as the machine can. Where a busy machine was late, the next tokens come
+    // at most a third faster than this, not at once.
     double tokensPerSecond = 0;
     int promptMs = 0;  // before the first token
     int layerMs = 0;   // a stop request is looked at this often at least; 0: every millisecond
