@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "engine/error.h"
+#include "engine/json.h"
 #include "engine/text/bpe_parts.h"
 #include "engine/text/byte_level.h"
 #include "engine/text/text_messages.h"
@@ -26,13 +30,17 @@ class BpeVocabulary {
                 bad_field(source, field, messages::an_id_not(n_ids - 1, id));
             }
             if (static_cast<std::size_t>(id) >= names_.size()) names_.resize(static_cast<std::size_t>(id) + 1);
-            std::string_view& taken = names_[static_cast<std::size_t>(id)];
-            if (taken.data() != nullptr) bad_field(source, field, messages::id_given_twice);
-            taken = name;
-            if (!ids_.emplace(name, static_cast<TokenId>(id)).second) {
-                bad_field(source, field, messages::given_twice(name));
-            }
+            ids_[name] = static_cast<TokenId>(id);
+            names_[static_cast<std::size_t>(id)] = name;
         }
+        // Of an id's texts the last one is written, and all are read.
+        for (std::size_t id = 0; id < names_.size(); ++id) {
+            if (!names_[id].empty() && ids_[names_[id]] != static_cast<TokenId>(id)) names_[id] = {};
+        }
+        for (const auto& [name, id] : ids_) {
+            if (names_[static_cast<std::size_t>(id)] != name) aliases_.push_back({std::string(name), id});
+        }
+        std::ranges::sort(aliases_, {}, &BpeModel::Alias::text);
     }
 
     TokenId id_of(std::string_view name) const {
@@ -40,10 +48,13 @@ class BpeVocabulary {
         return it == ids_.end() ? -1 : it->second;
     }
     const std::vector<std::string_view>& names() const { return names_; }
+    const std::vector<BpeModel::Alias>& aliases() const { return aliases_; }
+    std::int64_t size() const { return static_cast<std::int64_t>(ids_.size()); }
 
   private:
     std::unordered_map<std::string_view, TokenId> ids_;
     std::vector<std::string_view> names_;
+    std::vector<BpeModel::Alias> aliases_;
 };
 
 void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, const std::string& source,
@@ -109,20 +120,74 @@ void read_template(const JsonPart& part, BpeParts& parts) {
     }
 }
 
-void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary, std::int64_t vocab_size,
-                          BpeParts& parts) {
-    if (!root.has("added_tokens")) return;
-    AddedTokens tokens(vocab_size);
-    for (const JsonPart& part : root.at("added_tokens").items()) {
-        AddedToken token = read_added_token(part);
-        const std::int64_t id = part.number("id", -1);
-        const TokenId known = vocabulary.id_of(token.content);
-        if (known >= 0 && known != id) {
-            part.at("id").bad(messages::the_id_in_vocab(token.content, known));
-        }
-        tokens.add(std::move(token), id, part.field(), part.file());
+// Hugging Face's tokenizers library gives an added token the id that its text has in the
+// vocabulary, or the one behind all texts, and does not read its "id"; of equal texts the
+// first counts. An id is written as its added token.
+class AddedInOrder {
+  public:
+    AddedInOrder(const BpeVocabulary& vocabulary, std::int64_t vocab_size)
+        : vocabulary_(vocabulary), tokens_(vocab_size), next_(vocabulary.size()) {}
+
+    void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
+        if (token.content.empty() || !texts_.insert(token.content).second) return;
+        const TokenId known = vocabulary_.id_of(token.content);
+        const std::int64_t given = known >= 0 ? known : next_;
+        next_ = std::max(next_, given + 1);
+        if (given != id && n_moved_++ == 0) first_moved_ = {in_quotes(token.content), id, given};
+        tokens_.add(std::move(token), given, field, file);
     }
-    parts.added = tokens.take();
+
+    void finish(BpeParts& parts) {
+        parts.added = tokens_.take();
+        for (const AddedToken& token : parts.added) {
+            const auto id = static_cast<std::size_t>(token.id);
+            if (id >= parts.tokens.size() || vocabulary_.names()[id] == token.content) continue;
+            if (!parts.tokens[id].empty()) parts.aliases.push_back({std::exchange(parts.tokens[id], {}), token.id});
+            parts.other_names.erase(token.id);
+        }
+        const auto& [text, id, given] = first_moved_;
+        if (n_moved_ > 0) parts.notes.push_back(messages::added_tokens_moved(n_moved_, text, id, given));
+    }
+
+  private:
+    const BpeVocabulary& vocabulary_;
+    AddedTokens tokens_;
+    std::set<std::string> texts_;
+    std::int64_t next_;
+    std::int64_t n_moved_ = 0;
+    std::tuple<std::string, std::int64_t, std::int64_t> first_moved_;
+};
+
+void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary, TokenizerConfig& config,
+                          std::int64_t vocab_size, BpeParts& parts) {
+    AddedInOrder tokens(vocabulary, vocab_size);
+    if (root.has("added_tokens")) {
+        for (const JsonPart& part : root.at("added_tokens").items()) {
+            AddedToken token = read_added_token(part);
+            const std::int64_t id = part.number("id", -1);
+            if (id < 0) part.at("id").bad(messages::a_token_id);
+            tokens.add(std::move(token), id, part.field(), part.file());
+        }
+    }
+    std::vector<AddedToken> further = std::exchange(config.added, {});
+    for (AddedToken& token : further) {
+        const TokenId id = token.id;
+        tokens.add(std::move(token), id, "added_tokens_decoder", root.file());
+    }
+    tokens.finish(parts);
+}
+
+void note_aliases(const BpeVocabulary& vocabulary, BpeParts& parts) {
+    parts.aliases = vocabulary.aliases();
+    if (parts.aliases.empty()) return;
+    const BpeModel::Alias& first = parts.aliases.front();
+    const std::string_view written = vocabulary.names()[static_cast<std::size_t>(first.id)];
+    parts.notes.push_back(messages::vocab_ids_twice(parts.aliases.size(), first.id, in_quotes(first.text),
+                                                    in_quotes(std::string(written))));
+    for (BpeModel::Alias& alias : parts.aliases) {
+        if (auto bytes = parts.options.byte_level ? byte_level_bytes(alias.text) : std::nullopt)
+            alias.text = std::move(*bytes);
+    }
 }
 
 }  // namespace
@@ -157,7 +222,8 @@ void check_bpe_json(const TokenizerJson& head, const std::string& source) {
     read_template(root.at("post_processor"), parts);
 }
 
-BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source) {
+BpeParts read_bpe_json(const TokenizerJson& file, TokenizerConfig& config, std::int64_t vocab_size,
+                       const std::string& source) {
     const JsonPart root(file.rest, source);
     const JsonPart model = root.at("model");
     if (!model.value().is_object()) model.bad(messages::an_object_cut);
@@ -172,7 +238,8 @@ BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const
     read_merges(file, vocabulary, source, parts);
     set_tokens(vocabulary.names(), parts);
     read_template(root.at("post_processor"), parts);
-    read_added_tokens_of(root, vocabulary, vocab_size, parts);
+    note_aliases(vocabulary, parts);
+    read_added_tokens_of(root, vocabulary, config, vocab_size, parts);
     return parts;
 }
 

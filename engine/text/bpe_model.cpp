@@ -66,10 +66,17 @@ struct BpeModel::Encoder::Room {
 };
 
 BpeModel::BpeModel(std::vector<std::string> tokens, const std::vector<std::string>& unlisted,
-                   const std::vector<Merge>& merges, const Options& options)
+                   const std::vector<Merge>& merges, const Options& options, const std::vector<Alias>& aliases)
     : tokens_(std::move(tokens)), n_tokens_(tokens_.size()), options_(options) {
-    index_tokens();
+    token_slots_.assign(std::bit_ceil(2 * (n_tokens_ + aliases.size()) + 1), -1);
+    index_tokens(0);
     tokens_.insert(tokens_.end(), unlisted.begin(), unlisted.end());
+    const std::size_t first_alias = tokens_.size();
+    for (const Alias& alias : aliases) {
+        tokens_.push_back(alias.text);
+        alias_ids_.push_back(alias.id);
+    }
+    index_tokens(first_alias);
     index_merges(merges);
     for (int b = 0; b < 256; ++b) {
         static constexpr char kHex[] = "0123456789ABCDEF";
@@ -81,10 +88,9 @@ BpeModel::BpeModel(std::vector<std::string> tokens, const std::vector<std::strin
 
 BpeModel::~BpeModel() = default;
 
-void BpeModel::index_tokens() {
-    token_slots_.assign(std::bit_ceil(2 * tokens_.size() + 1), -1);
+void BpeModel::index_tokens(std::size_t from) {
     const std::size_t mask = token_slots_.size() - 1;
-    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+    for (std::size_t id = from; id < tokens_.size(); ++id) {
         if (tokens_[id].empty()) continue;
         std::size_t slot = hash_bytes(tokens_[id]) & mask;
         const auto is_other = [&](TokenId taken) {
@@ -111,7 +117,10 @@ TokenId BpeModel::id_of(std::string_view token) const {
     const std::size_t mask = token_slots_.size() - 1;
     for (std::size_t slot = hash_bytes(token) & mask;; slot = (slot + 1) & mask) {
         const TokenId id = token_slots_[slot];
-        if (id < 0 || tokens_[static_cast<std::size_t>(id)] == token) return id;
+        if (id >= 0 && tokens_[static_cast<std::size_t>(id)] != token) continue;
+        const std::size_t first_alias = tokens_.size() - alias_ids_.size();
+        const auto at = static_cast<std::size_t>(id);
+        return id >= 0 && at >= first_alias ? alias_ids_[at - first_alias] : id;
     }
 }
 

@@ -31,11 +31,17 @@ class BpeModel {
         TokenId unknown = -1;        // for other characters; -1: nothing
     };
 
+    // Another text of a token.
+    struct Alias {
+        std::string text;
+        TokenId id = -1;
+    };
+
     // `tokens`: by id, empty where there is none; of equal ones the last one counts.
     // `unlisted`: results of merges that are no tokens; their ids follow the tokens'. A
     // word that ends as one of them becomes the tokens of its bytes.
     BpeModel(std::vector<std::string> tokens, const std::vector<std::string>& unlisted,
-             const std::vector<Merge>& merges, const Options& options);
+             const std::vector<Merge>& merges, const Options& options, const std::vector<Alias>& aliases = {});
     ~BpeModel();
 
     std::int64_t size() const { return static_cast<std::int64_t>(n_tokens_); }  // without the unlisted ones
@@ -70,7 +76,7 @@ class BpeModel {
 
   private:
     // Open addressing: the slots of a table of 2^n.
-    void index_tokens();
+    void index_tokens(std::size_t from);
     void index_merges(const std::vector<Merge>& merges);
     struct Pair {
         std::uint64_t key = 0;  // left and right, as pair_key() gives them; 0: free
@@ -80,7 +86,8 @@ class BpeModel {
     const Pair* find(TokenId left, TokenId right) const;
 
     std::vector<std::string> tokens_;
-    std::size_t n_tokens_ = 0;  // the rest are unlisted
+    std::size_t n_tokens_ = 0;  // the rest are unlisted, then aliases
+    std::vector<TokenId> alias_ids_;
     Options options_;
     std::vector<TokenId> token_slots_;
     std::vector<Pair> pairs_;

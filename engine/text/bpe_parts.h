@@ -26,20 +26,25 @@ struct BpeParts {
     std::vector<std::string> tokens;  // by id, empty where there is none: bytes, or text where it is not byte-level
     std::vector<BpeModel::Merge> merges;
     std::vector<std::string> unlisted;  // as BpeModel has them
+    std::vector<BpeModel::Alias> aliases;
     // Byte-level: tokens whose name is not written in its alphabet, so that no text
     // produces them.
     std::unordered_map<TokenId, std::string> other_names;
     std::vector<AddedToken> added;
     std::vector<std::string> template_before, template_after;  // special tokens that the file puts around a text
+    std::vector<Message> notes;                                // as Tokenizer::notes()
 };
 
 // Fills tokens and other_names from the names of the tokens by id (UTF-8; empty: none).
 // With options.byte_level the names stand for bytes.
 void set_tokens(std::span<const std::string_view> names, BpeParts& parts);
 
-// From a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
-// (kInvalidModel, kUnsupported) with `source` and the field.
-BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source);
+// From a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Takes the added
+// tokens of `config` behind those of the file; all of them get the ids that Hugging Face's
+// tokenizers library gives them, whatever the file says. Throws Error (kInvalidModel,
+// kUnsupported) with `source` and the field.
+BpeParts read_bpe_json(const TokenizerJson& file, TokenizerConfig& config, std::int64_t vocab_size,
+                       const std::string& source);
 // Whether its model is BPE; a model without a type is, too.
 bool is_bpe(const TokenizerJson& file, const std::string& source);
 // Throws the errors of read_bpe_json() about a file's head.

@@ -63,7 +63,7 @@ BpeTokenizer::BpeTokenizer(BpeParts parts, const TokenizerConfig& config, std::i
     : normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       decoder_(std::move(parts.decoder)),
-      model_(std::move(parts.tokens), parts.unlisted, parts.merges, parts.options),
+      model_(std::move(parts.tokens), parts.unlisted, parts.merges, parts.options, parts.aliases),
       byte_level_(parts.options.byte_level),
       other_names_(std::move(parts.other_names)),
       silent_(config.silent) {

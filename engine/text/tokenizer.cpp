@@ -71,8 +71,11 @@ std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& director
     if (is_gguf_path(directory)) return open(GgufFile(directory).metadata(), vocab_size);
     std::unique_ptr<Tokenizer> made;
     use_json(directory, JsonExtent::kWhole, [&](const TokenizerJson& file, const std::string& source) {
-        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
-        made = std::make_unique<BpeTokenizer>(read_bpe_json(file, vocab_size, source), config, vocab_size, source);
+        TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+        BpeParts parts = read_bpe_json(file, config, vocab_size, source);
+        std::vector<Message> notes = std::move(parts.notes);
+        made = std::make_unique<BpeTokenizer>(std::move(parts), config, vocab_size, source);
+        made->notes_ = std::move(notes);
     });
     if (made) return made;
     std::filesystem::path path = directory / kPieceFile;

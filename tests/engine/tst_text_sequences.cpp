@@ -29,7 +29,9 @@ const QByteArray kTokenizer = R"({
   "post_processor": {"type": "Sequence", "processors": [{"type": "ByteLevel"}, {"type": "TemplateProcessing",
     "single": [{"SpecialToken": {"id": "[gMASK]", "type_id": 0}}, {"SpecialToken": {"id": "<sop>", "type_id": 0}},
                {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<end>", "type_id": 0}}]}]},
-  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": ["a b", "ab c"]}})";
+  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "z5": 5, "z6": 6, "z7": 7, "z8": 8,
+    "z9": 9, "z10": 10, "z11": 11, "z12": 12, "z13": 13, "z14": 14, "z15": 15, "z16": 16, "z17": 17, "z18": 18,
+    "z19": 19}, "merges": ["a b", "ab c"]}})";
 
 }  // namespace
 

@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::int64_t kVocabSize = 1024;
     try {
         const TokenizerJson file = parse_tokenizer_json({reinterpret_cast<const char*>(data), size}, "fuzz");
-        BpeParts parts = read_bpe_json(file, kVocabSize, "fuzz");
+        TokenizerConfig config;
+        BpeParts parts = read_bpe_json(file, config, kVocabSize, "fuzz");
         play(BpeTokenizer(std::move(parts), TokenizerConfig(), kVocabSize, "fuzz"));
     } catch (const Error&) {
     }
