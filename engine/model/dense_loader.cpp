@@ -75,6 +75,10 @@ std::vector<float> DenseLoader::factors(const std::string& scale, std::int64_t n
     return values;
 }
 
+bool DenseLoader::is_missing(const TensorPart& part) const {
+    return part.is_optional && checkpoint_.find(part.name) == nullptr;
+}
+
 float DenseLoader::factor(const TensorPart& part) const {
     const std::vector<float> number = factors(part.scale, 1, checkpoint_.find(part.name)->type);
     return number.empty() ? 1.0f : number.front();
@@ -89,6 +93,7 @@ std::uint64_t DenseLoader::check(WeightType expert_type) {
         const std::vector<TensorPart> parts = parts_in_checkpoint(spec_, tensor);
         bool blocks = false;
         for (const TensorPart& part : parts) {
+            if (is_missing(part)) continue;
             blocks |= kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
             static_cast<void>(factor(part));
         }
@@ -170,6 +175,7 @@ WeightType DenseLoader::type_of(const DenseTensor& tensor) const {
     const std::vector<TensorPart> parts = parts_of(tensor);
     WeightType type = WeightType::kF32;
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (is_missing(parts[i])) return WeightType::kF32;
         WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
         if (kernels::is_blocks(stored) && parts[i].transposed) stored = WeightType::kF32;
         type = i == 0 || stored == type ? stored : WeightType::kF32;
@@ -186,6 +192,10 @@ const TensorView& DenseLoader::readable(const TensorPart& part) const {
 std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, const Done& done) const {
     std::vector<float> values;
     for (const TensorPart& part : parts) {
+        if (is_missing(part)) {
+            values.resize(values.size() + static_cast<std::size_t>(part.shape[0]));
+            continue;
+        }
         const TensorView& tensor = readable(part);
         std::vector<float> read(static_cast<std::size_t>(tensor.n_elements()));
         kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), read.data());

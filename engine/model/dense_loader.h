@@ -42,6 +42,7 @@ class DenseLoader {
     std::vector<TensorPart> parts_of(const DenseTensor& tensor) const;
     kernels::WeightType type_of(const DenseTensor& tensor) const;
     const TensorView& readable(const TensorPart& part) const;
+    bool is_missing(const TensorPart& part) const;
     float factor(const TensorPart& part) const;
     std::vector<float> vector(const std::vector<TensorPart>& parts, const Done& done) const;
     Matrix matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts, const Done& done) const;

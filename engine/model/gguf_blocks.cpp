@@ -54,9 +54,12 @@ std::set<std::string, std::less<>> read_tensors(const GgufConfig& c, const Model
         read.insert(part.name);
         if (c.has_tensor(part.scale)) read.insert(part.scale);
     };
+    const auto add_dense = [&](const TensorPart& part) {
+        if (!part.is_optional || c.has_tensor(part.name)) add(part);
+    };
     for (const DenseTensor& tensor : dense_tensors(spec)) {
         if (read.size() > most) return read;
-        std::ranges::for_each(spec.family->parts(spec, tensor), add);
+        std::ranges::for_each(spec.family->parts(spec, tensor), add_dense);
     }
     const std::int64_t n_apart = spec.gguf.separate_experts ? spec.experts.n_experts : 1;
     for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {

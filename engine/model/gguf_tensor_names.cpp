@@ -58,9 +58,12 @@ std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tens
         parts.back().count = kv;
         return parts;
     }
-    return {q_or_k(family, p + "attn_q." + end, shape(q), a.head_dim),
-            q_or_k(family, p + "attn_k." + end, shape(kv), a.head_dim),
-            {p + (a.values_from_keys ? "attn_k." : "attn_v.") + end, shape(kv)}};
+    std::vector<TensorPart> parts = {q_or_k(family, p + "attn_q." + end, shape(q), a.head_dim),
+                                     q_or_k(family, p + "attn_k." + end, shape(kv), a.head_dim),
+                                     {p + (a.values_from_keys ? "attn_k." : "attn_v.") + end, shape(kv)}};
+    // llama.cpp adds each of the three biases that it finds.
+    for (TensorPart& part : parts) part.is_optional = tensor.kind == DenseTensor::Kind::kVector;
+    return parts;
 }
 
 std::vector<TensorPart> latent_parts(const ModelSpec& spec, const DenseTensor& tensor) {

@@ -566,6 +566,33 @@ class TestGguf : public QObject {
         QCOMPARE(logitsOf(writer), logitsOf(ggufModel(model)));
     }
 
+    // Each of the three biases may be there without the others, as in llama.cpp.
+    void biasesOfSomeProjections_areRead_data() {
+        QTest::addColumn<QString>("lacking");
+        for (const char* lacking : {"k", "v", "q", "k v", "q k", "q v"}) QTest::newRow(lacking) << lacking;
+    }
+    void biasesOfSomeProjections_areRead() {
+        QFETCH(QString, lacking);
+        const GgufParts parts(QStringLiteral("qwen2_moe_plain_bf16"));
+        GgufWriter without = parts.pairs();
+        GgufWriter zeros = parts.pairs();
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            const std::size_t at = name.find(".attn_");
+            const bool is_lacking = name.ends_with(".bias") && at != std::string::npos &&
+                                    lacking.contains(QLatin1Char(name[at + 6])) && name.substr(at + 7) == ".bias";
+            const auto shape = GgufParts::shapeOf(tensor);
+            if (is_lacking) {
+                zeros.add_floats(name, shape, std::vector<float>(shape[0]));
+            } else {
+                without.add_tensor(name, shape, tensor.type, parts.bytesOf(tensor));
+                zeros.add_tensor(name, shape, tensor.type, parts.bytesOf(tensor));
+            }
+        }
+        QCOMPARE(logitsOf(without), logitsOf(zeros));
+        QVERIFY(logitsOf(without) != logitsOf(ggufModel(QStringLiteral("qwen2_moe_plain_bf16"))));
+    }
+
     // No converter writes them; a folder of the same model has them by "attention_bias".
     void biasesOfLatentAttention_areRead() {
         const QString model = QStringLiteral("deepseek_v3_bf16");

@@ -37,6 +37,7 @@ struct TensorPart {
     // For a vector: the change of its values.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
+    bool is_optional = false;  // of a vector: zeros where the checkpoint lacks it
     float factor = 1;  // for a vector's values after that
 };
 
