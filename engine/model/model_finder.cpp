@@ -23,6 +23,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/weights.h"
+#include "engine/shape_limits.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/go_template.h"
 #include "engine/text/tokenizer.h"
@@ -451,15 +452,12 @@ class ModelSearch {
             const GgufMetadata& metadata = first.metadata();
             if (metadata.has("general.architecture")) {
                 model.family = metadata.text("general.architecture");
-                const auto count = [&](const char* key) {
-                    return metadata.integer(model.family + "." + key, 0, 1 << 20, 0);
-                };
-                model.n_experts = count("expert_count");
+                model.n_experts = metadata.integer(model.family + ".expert_count", 0, kMostExperts, 0);
                 if (model.n_experts < 2) {
                     found_.n_others += model.family == "clip" ? 0 : 1;
                     return false;
                 }
-                model.n_layers = count("block_count");
+                model.n_layers = metadata.integer(model.family + ".block_count", 1, kMostLayers, 0);
             } else if (!metadata.has("split.count")) {
                 return false;  // other things are kept in such files too
             }

@@ -169,7 +169,7 @@ void OpenModelDialog::resizeEvent(QResizeEvent* event) {
 
 void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen) {
     const QStringList filters{
-        OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin config.json *.safetensors")),
+        OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin *.ggml config.json *.safetensors")),
         OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))};
     const QString folder = settings::folderOf(settings::kLastFolder);
     openFileDialog(parent, OpenModelDialog::tr("Open a model"), filters, folder, [chosen](const QString& path) {
