@@ -20,7 +20,9 @@ constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(Requ
 // Fields that api_request.cpp reads.
 constexpr std::string_view kRead = "read";
 // Fields that change no answer, with any value: the caller's identity, billing, storing,
-// caching, and details of features that another field would have to switch on first.
+// caching, the order among requests, where a model runs and how long it stays, and details
+// of features that another field would have to switch on first. The manual lists them
+// (resources/help/en/server.md).
 constexpr std::string_view kHarmless = "harmless";
 
 struct FieldRule {
@@ -35,6 +37,7 @@ struct FieldRule {
 constexpr std::string_view kOneAnswer = "this server gives one answer to a request";
 constexpr std::string_view kPenalty = "this server has repetition_penalty instead";
 constexpr std::string_view kNoTools = "this server calls no tools";
+constexpr std::string_view kFullContext = "an answer ends where the context is full";
 constexpr std::string_view kNoForm = "answers are not held to a form";
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
 constexpr std::string_view kOrder = "the order is repetition penalty, temperature, top_k, top_p, min_p";
@@ -66,8 +69,9 @@ constexpr FieldRule kRules[] = {
     {"web_search_options", kInBody, "[]", "this server reaches no network"},
     {"include", kInBody, "[[]]"},
     // ---- llama.cpp's server
-    {"cache_prompt id_slot n_keep n_discard timings_per_token return_progress backend_sampling "
-     "parse_tool_calls xtc_threshold dynatemp_exponent dry_base dry_allowed_length dry_penalty_last_n "
+    {"cache_prompt n_cache_reuse id_slot timings_per_token return_progress backend_sampling parse_tool_calls "
+     "speculative.n_max speculative.n_min speculative.p_min xtc_threshold dynatemp_exponent dry_base "
+     "dry_allowed_length dry_penalty_last_n "
      "dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay",
      kInBody, kHarmless},
     {"grammar", kInBody, R"([""])", kNoForm},
@@ -77,6 +81,8 @@ constexpr FieldRule kRules[] = {
     {"json_schema", kInBody, "[]", kNoForm},
     {"samplers", kInBody, R"([[], ""])", kOrder},
     {"min_keep", kInBody, "[0, 1]"},
+    {"n_keep n_discard", kInBody, "[0]", kFullContext},
+    {"n_cmpl", kInBody, "[1]", kOneAnswer},
     {"typical_p typ_p tfs_z", kInBody, "[1]"},
     {"top_n_sigma t_max_prompt_ms t_max_predict_ms", kInBody, "[-1, 0]"},
     {"xtc_probability dynatemp_range dry_multiplier mirostat n_indent", kInBody, "[0]"},
@@ -89,7 +95,9 @@ constexpr FieldRule kRules[] = {
     {"chat_template", kInBody, R"([""])", "the model's own is used"},
     {"reasoning_format", kInBody, R"(["auto", "deepseek"])", kOwnThoughts},
     // ---- other servers of open models
-    {"priority request_id cache_salt keep_alive usage smoothing_curve length_penalty", kInBody, kHarmless},
+    {"priority request_id rid cache_salt keep_alive ttl draft_model usage smoothing_curve", kInBody, kHarmless},
+    {"models provider route session_id trace", kInBody, kHarmless},  // OpenRouter's: who answers
+    {"transforms plugins", kInBody, "[[]]"},
     {"extra_body options", kInBody, "[{}]", "its fields belong beside the others"},
     {"min_tokens top_a epsilon_cutoff eta_cutoff smoothing_factor", kInBody, "[0]"},
     {"stop_token_ids", kInBody, "[[]]", "this server has stop instead"},
@@ -102,6 +110,7 @@ constexpr FieldRule kRules[] = {
     {"add_special_tokens", kInChat, "[false]"},
     {"add_special_tokens", kInCompletion, "[true]"},
     {"num_beams tfs", kInBody, "[1]"},
+    {"length_penalty", kInBody, "[1]", "this server searches no beams"},
     {"do_sample", kInBody, "[true]", "temperature 0 always chooses the best token"},
     {"temperature_last", kInBody, "[false]", kOrder},
     {"guided_json structured_outputs", kInBody, "[]", kNoForm},

@@ -195,11 +195,12 @@ class TestServeParts : public QObject {
                "reasoning_format": "auto", "dynatemp_range": 0, "dynatemp_exponent": 1, "typ_p": 1, "typical_p": 1.0,
                "xtc_probability": 0, "xtc_threshold": 0.1, "dry_multiplier": 0, "dry_base": 1.75, "mirostat": 0,
                "dry_allowed_length": 2, "dry_penalty_last_n": -1, "mirostat_tau": 5, "n_keep": 0, "grammar": "",
-               "backend_sampling": false, "min_keep": 0, "n_probs": 0, "seed": -1, "max_tokens": -1, "top_k": 40)");
+               "backend_sampling": false, "min_keep": 0, "lora": [], "speculative.n_max": 16, "n_cache_reuse": 0, "n_probs": 0, "seed": -1, "max_tokens": -1, "top_k": 40)");
         QTest::newRow("others") << QByteArray(
             R"("min_tokens": 0, "skip_special_tokens": true, "stop_token_ids": [], "best_of": 1, "suffix": "",
                "include_stop_str_in_output": false, "keep_alive": "5m", "usage": {"include": true}, "do_sample": true,
-               "top_a": 0, "use_beam_search": false, "length_penalty": 1, "echo": false, "stop": "")");
+               "top_a": 0, "use_beam_search": false, "length_penalty": 1.0, "priority": 3, "ttl": 300,
+               "models": ["a"], "provider": {"order": ["b"]}, "transforms": [], "function_call": "auto", "echo": false, "stop": "")");
     }
     void ordinaryRequests_areTaken() {
         QFETCH(QByteArray, more);
@@ -215,6 +216,21 @@ class TestServeParts : public QObject {
         QVERIFY(sampler == plain.sampler);
         if (!more.contains("reasoning_effort"))  // which only chats have
             QCOMPARE(parse_completion_request(R"({"prompt": "a", )" + fields).prompts.size(), std::size_t{1});
+    }
+
+    void fieldsThatTheManualLists_areTakenWithAnyValue() {
+        QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/server.md"));
+        QVERIFY(page.open(QIODevice::ReadOnly));
+        QString table = QString::fromUtf8(page.readAll()).section(QStringLiteral("| fields | why"), 1);
+        table.truncate(table.indexOf(QStringLiteral("\n\n")));
+        const QStringList parts = table.split(QLatin1Char('`'));
+        QVERIFY(parts.size() > 60);
+        for (qsizetype i = 1; i < parts.size(); i += 2) {
+            for (const QJsonValue& value : {QJsonValue(7), QJsonValue(QJsonObject{{QStringLiteral("x"), 1}})}) {
+                const QJsonObject body{{QStringLiteral("prompt"), QStringLiteral("a")}, {parts[i], value}};
+                parse_completion_request(QJsonDocument(body).toJson().toStdString());
+            }
+        }
     }
 
     void otherNames_areRead() {
@@ -330,6 +346,12 @@ class TestServeParts : public QObject {
         chat("grammar", R"(, "grammar": "root ::= \"yes\"")", R"("grammar" is "root)");
         chat("schema that allows all", R"(, "json_schema": {})", R"("json_schema" is an object; expected none)");
         chat("another penalty", R"(, "dry_multiplier": 0.8)", R"("dry_multiplier" is 0.8; expected 0)");
+        chat("kept tokens", R"(, "n_keep": 5)",
+             R"("n_keep" is 5; expected 0: an answer ends where the context is full.)");
+        chat("length of beams", R"(, "length_penalty": 1.2)", R"("length_penalty" is 1.2; expected 1: this server)");
+        chat("adapter", R"(, "lora": [{"id": 0, "scale": 1}])", R"("lora" is a list of 1; expected none)");
+        chat("called function", R"(, "function_call": {"name": "f"})",
+             R"("function_call" is an object; expected "none")");
         chat("at least", R"(, "min_tokens": 100)", R"("min_tokens" is 100; expected 0: this server does not do that.)");
         chat("unknown", R"(, "temprature": 0)", R"("temprature" is no field that this server knows there)");
         chat("of the other endpoint", R"(, "prompt": "a")", R"("prompt" is no field that this server knows there)");
