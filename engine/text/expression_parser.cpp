@@ -381,6 +381,9 @@ void ExpressionParser::parse_arguments(Expr& call) {
         if (at_operator("*") || at_operator("**")) refuse_kind(messages::unpacked_arguments);
         if (peek().kind == TokenKind::kName && at_operator("=", 1)) {
             std::string name = take().text;
+            for (const auto& [other, value] : call.named) {
+                if (other == name) refuse_kind(messages::argument_twice(name));
+            }
             take();
             ExprPtr value = expression();
             call.depth = std::max(call.depth, value->depth + 1);

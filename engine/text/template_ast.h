@@ -89,7 +89,10 @@ struct Stmt {
     StmtKind kind = StmtKind::kText;
     int line = 1;
     bool is_recursive = false;
-    bool uses_caller = false;  // kMacro
+    bool uses_loop = false;    // kFor: its body reads `loop`
+    bool uses_caller = false;  // kMacro, kCallBlock: what its body reads besides its parameters
+    bool uses_varargs = false;
+    bool uses_kwargs = false;
     std::string name;
     ExprPtr value;
     ExprPtr filter;

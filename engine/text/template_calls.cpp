@@ -19,9 +19,20 @@ constexpr std::uint64_t kStepsOfNamespace = 16;  // it stays until the end of th
     fail(messages::number_too_large);
 }
 
+// Its real part alone is none of Python's results.
+[[noreturn]] void no_real_number() {
+    fail_unsupported(messages::the_number("nan"));
+}
+
 Value power(const Value& a, const Value& b) {
-    if (!a.is_integer() || !b.is_integer() || b.as_int() < 0)
-        return Value::real(std::pow(a.as_double(), b.as_double()));
+    if (!a.is_integer() || !b.is_integer() || b.as_int() < 0) {
+        const double base = a.as_double(), exponent = b.as_double();
+        if (base == 0 && exponent < 0) fail(messages::division_by_zero);
+        if (base < 0 && std::isfinite(exponent) && exponent != std::floor(exponent)) no_real_number();
+        const double result = std::pow(base, exponent);
+        if (std::isinf(result) && std::isfinite(base) && std::isfinite(exponent)) too_large();
+        return Value::real(result);
+    }
     std::int64_t result = 1;
     const std::int64_t base = a.as_int();
     if (base == 0 || base == 1) return Value::integer(b.as_int() == 0 ? 1 : base);
@@ -48,17 +59,24 @@ Value divide_down(bool remainder, const Value& a, const Value& b) {
         const bool adjust = rest != 0 && (rest < 0) != (y < 0);
         return Value::integer(remainder ? (adjust ? rest + y : rest) : x / y - (adjust ? 1 : 0));
     }
-    const double rest = std::fmod(a.as_double(), b.as_double());
-    const bool adjust = rest != 0 && (rest < 0) != (b.as_double() < 0);
-    const double modulo = adjust ? rest + b.as_double() : rest;
-    if (remainder) return Value::real(modulo);
-    return Value::real(std::floor((a.as_double() - modulo) / b.as_double() + 0.5));
+    const double x = a.as_double(), y = b.as_double();
+    const double rest = std::fmod(x, y);
+    const bool adjust = rest != 0 && (rest < 0) != (y < 0);
+    const double modulo = adjust ? rest + y : rest;
+    if (remainder) return Value::real(modulo == 0 ? std::copysign(0.0, y) : modulo);
+    const double exact = (x - modulo) / y;  // but for rounding a whole number
+    if (exact == 0) return Value::real(std::copysign(0.0, x / y));
+    return Value::real(std::floor(exact) + (exact - std::floor(exact) > 0.5 ? 1 : 0));
 }
 
 Value arithmetic(const std::string& op, const Value& a, const Value& b) {
     if (op == "**") return power(a, b);
     if (op == "/") {
+        constexpr double kMostExact = 9007199254740992.0;  // 2^53: Python rounds but once above it, too
         if (b.as_double() == 0) fail(messages::division_by_zero);
+        if (a.is_integer() && b.is_integer() &&
+            std::max(std::fabs(a.as_double()), std::fabs(b.as_double())) > kMostExact)
+            too_large();
         return Value::real(a.as_double() / b.as_double());
     }
     if (op == "//" || op == "%") return divide_down(op == "%", a, b);
@@ -89,7 +107,7 @@ Value repeat(const Value& what, std::int64_t times, Budget& budget) {
     std::vector<Value> items;
     for (std::uint64_t i = 0; i < n && !list.items.empty(); ++i)
         items.insert(items.end(), list.items.begin(), list.items.end());
-    return Value::list(std::move(items), list.is_tuple);
+    return Value::row(std::move(items), list.row);
 }
 
 Value make_range(const Arguments& arguments, Budget& budget) {
@@ -115,7 +133,7 @@ Value make_range(const Arguments& arguments, Budget& budget) {
         if (__builtin_add_overflow(at, step, &at)) break;
     }
     budget.spend_steps(items.size());
-    return Value::list(std::move(items));
+    return Value::range(std::move(items), begin, end, step);
 }
 
 // Python's dict(): of a dict or of pairs, and of named values. `name`: the function.
@@ -258,23 +276,27 @@ Value changed_string(std::string text, const Value& from, Budget& budget) {
 }
 
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget) {
-    if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
+    if (a.is_number() && b.is_number()) {
+        Value result = arithmetic(op, a, b);
+        if (std::isnan(result.as_double())) no_real_number();
+        return result;
+    }
     if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
         const bool is_markup = a.is_markup() || b.is_markup();
         PromptText text = is_markup ? escaped(a, budget) : a.as_text();
         text.append(is_markup ? escaped(b, budget) : b.as_text());
         return new_string(std::move(text), budget, is_markup);
     }
-    if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple &&
-        !a.as_list().is_lazy && !b.as_list().is_lazy) {
+    const auto repeats = [](const Value& v) { return v.is(Row::kList) || v.is(Row::kTuple); };
+    if (op == "+" && repeats(a) && repeats(b) && a.as_list().row == b.as_list().row) {
         std::vector<Value> items = a.as_list().items;
         items.insert(items.end(), b.as_list().items.begin(), b.as_list().items.end());
         budget.spend_steps(items.size());
-        return Value::list(std::move(items), a.as_list().is_tuple);
+        return Value::row(std::move(items), a.as_list().row);
     }
     if (op == "*") {
-        if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget);
-        if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget);
+        if ((a.is(Kind::kString) || repeats(a)) && b.is_integer()) return repeat(a, b.as_int(), budget);
+        if ((b.is(Kind::kString) || repeats(b)) && a.is_integer()) return repeat(b, a.as_int(), budget);
     }
     if (op == "%" && a.is(Kind::kString)) return format_percent(a, b, budget);
     for (const Value* side : {&a, &b}) {
@@ -360,6 +382,7 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
     }
     if (function.name == "dict") return Value::dict(dict_items("dict", arguments, budget_));
     if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
+    if (function.name != "raise_exception") fail_unsupported(messages::the_function(std::string(function.name)));
     const Value* message = arguments.find(0, "message");
     throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message).bytes : std::string()),
                   true};
@@ -367,12 +390,19 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
 
 Value Evaluator::call_macro(const Function& function, const Arguments& arguments) {
     const Stmt& macro = *function.macro;
-    if (arguments.positional.size() > macro.parameters.size()) fail(messages::macro_takes_fewer(macro.name));
+    const std::size_t n_parameters = macro.parameters.size();
+    if (arguments.positional.size() > n_parameters && !macro.uses_varargs)
+        fail(messages::macro_takes_fewer(macro.name));
+    std::vector<Value> more_values;  // varargs, kwargs
+    DictItems more_names;
+    for (std::size_t i = n_parameters; i < arguments.positional.size(); ++i)
+        more_values.push_back(arguments.positional[i]);
     for (const auto& [name, value] : arguments.named) {
         bool known = name == "caller" && macro.uses_caller;
-        for (std::size_t i = arguments.positional.size(); i < macro.parameters.size(); ++i)
+        for (std::size_t i = arguments.positional.size(); i < n_parameters; ++i)
             known = known || macro.parameters[i].name == name;
-        if (!known) fail(messages::macro_takes_no_argument(macro.name, name));
+        if (!known && !macro.uses_kwargs) fail(messages::macro_takes_no_argument(macro.name, name));
+        if (!known) put(more_names, Value::string(name), value, budget_);
     }
     const Level level(*this);
     const NewScope scope(*this, std::min(function.scope, scopes_.size() - 1));
@@ -385,10 +415,15 @@ Value Evaluator::call_macro(const Function& function, const Arguments& arguments
                                            : Value::undefined(parameter.name);
         scopes_[own].values.insert_or_assign(parameter.name, std::move(value));
     }
+    const auto set = [&](const char* name, Value value) {
+        scopes_[own].values.insert_or_assign(name, std::move(value));
+    };
     if (macro.uses_caller) {
         const Value* caller = arguments.find(arguments.positional.size(), "caller");
-        scopes_[own].values.insert_or_assign("caller", caller != nullptr ? *caller : Value::undefined("caller"));
+        set("caller", caller != nullptr ? *caller : Value::undefined("caller"));
     }
+    if (macro.uses_varargs) set("varargs", Value::list(std::move(more_values), true));
+    if (macro.uses_kwargs) set("kwargs", Value::dict(std::move(more_names)));
     PromptText text;
     execute(macro.body, text);
     return new_string(std::move(text), budget_);

@@ -18,8 +18,10 @@ constexpr std::uint64_t kMaxBytes = 256u << 20;
 constexpr std::size_t kMaxOutputBytes = 16u << 20;
 constexpr std::size_t kMaxMacros = 10'000;
 
-constexpr std::array<Function, 5> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"},
-                                                Function{"strftime_now"}, Function{"dict"}};
+// The last three are Jinja's, and refused where they are called.
+constexpr std::array<Function, 8> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"},
+                                                Function{"strftime_now"},    Function{"dict"},      Function{"lipsum"},
+                                                Function{"cycler"},          Function{"joiner"}};
 
 }  // namespace
 
@@ -184,23 +186,52 @@ void Evaluator::execute_call_block(const Stmt& stmt, PromptText& out) {
     emit(out, call_macro(*macro.as_function(), arguments).as_text());
 }
 
+// Like an iterator's items, an item is looked at by the loop's filter when its turn comes,
+// but where the body reads `loop`: it knows its length.
 Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out) {
     std::vector<Value> items = items_of(over, budget_);
-    if (stmt.filter) {
+    const List* iterator = over.is(Row::kIterator) && !items.empty() ? &over.as_list() : nullptr;
+    if (iterator != nullptr) iterator->given = List::Given::kPart;
+    const std::uint64_t n_reads = budget_.reads, n_changes = budget_.changes;
+    const bool filters_first = stmt.filter && stmt.uses_loop;
+    if (filters_first) {
         std::vector<Value> kept;
         for (Value& item : items) {
-            const NewScope scope(*this, scopes_.size() - 1);
-            budget_.step();
-            assign(stmt.targets, item);
-            if (evaluate(*stmt.filter).truthy()) kept.push_back(std::move(item));
+            if (is_kept(stmt, item)) kept.push_back(std::move(item));
         }
         items = std::move(kept);
     }
-    if (items.empty()) return execute(stmt.otherwise, out);
+    const bool depends = (iterator != nullptr && iterator->changes) || budget_.reads != n_reads;
+    bool is_first = true, completed = false;
+    for (std::size_t at = 0; at < items.size(); ++at) {
+        // By the body, or by the filter, whose changes the body would see too early.
+        if ((depends || (filters_first && is_first)) && budget_.changes != n_changes)
+            fail_unsupported(messages::loop_of_changed_namespace);
+        if (stmt.filter && !filters_first && !is_kept(stmt, items[at])) continue;
+        is_first = false;
+        const Flow flow = execute_item(stmt, items, at, depth, out);
+        completed = completed || flow == Flow::kNext;
+        if (flow != Flow::kBreak) continue;
+        return completed ? Flow::kNext : execute(stmt.otherwise, out);
+    }
+    if (iterator != nullptr) iterator->given = List::Given::kAll;
+    // As Jinja does it: also where no turn came to the end of the body.
+    return completed ? Flow::kNext : execute(stmt.otherwise, out);
+}
 
-    const auto n = static_cast<std::int64_t>(items.size());
-    for (std::int64_t i = 0; i < n; ++i) {
-        const auto at = static_cast<std::size_t>(i);
+bool Evaluator::is_kept(const Stmt& stmt, const Value& item) {
+    const NewScope scope(*this, scopes_.size() - 1);
+    budget_.step();
+    assign(stmt.targets, item);
+    return evaluate(*stmt.filter).truthy();
+}
+
+Evaluator::Flow Evaluator::execute_item(const Stmt& stmt, const std::vector<Value>& items, std::size_t at, int depth,
+                                        PromptText& out) {
+    const NewScope scope(*this, scopes_.size() - 1);
+    budget_.spend_steps(4);
+    if (stmt.uses_loop) {
+        const auto i = static_cast<std::int64_t>(at), n = static_cast<std::int64_t>(items.size());
         std::vector<std::pair<Value, Value>> loop;
         loop.reserve(11);
         const auto set = [&](const char* name, Value value) {
@@ -215,20 +246,16 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int 
         set("length", Value::integer(n));
         set("depth", Value::integer(depth + 1));
         set("depth0", Value::integer(depth));
-        set("previtem", i > 0 ? items[at - 1] : Value::undefined("loop.previtem"));
-        set("nextitem", i + 1 < n ? items[at + 1] : Value::undefined("loop.nextitem"));
-
-        const NewScope scope(*this, scopes_.size() - 1);
-        budget_.spend_steps(4);
+        set("previtem", at > 0 ? items[at - 1] : Value::undefined("loop.previtem"));
+        set("nextitem", at + 1 < items.size() ? items[at + 1] : Value::undefined("loop.nextitem"));
         scopes_.back().values.insert_or_assign("loop", Value::loop(std::move(loop)));
-        if (stmt.is_recursive) {
-            scopes_.back().loop = &stmt;
-            scopes_.back().loop_depth = depth;
-        }
-        assign(stmt.targets, items[at]);
-        if (execute(stmt.body, out) == Flow::kBreak) break;
     }
-    return Flow::kNext;
+    if (stmt.is_recursive) {
+        scopes_.back().loop = &stmt;
+        scopes_.back().loop_depth = depth;
+    }
+    assign(stmt.targets, items[at]);
+    return execute(stmt.body, out);
 }
 
 // loop(items): runs the same loop again and returns its text.
@@ -270,6 +297,7 @@ void Evaluator::assign(const Target& target, const Value& value) {
     const Value object = look_up(target.name);
     if (!object.is(Kind::kNamespace) || target.name == "loop") fail(messages::no_namespace_to_set(target.name));
     budget_.spend_steps(1 + object.as_dict().items.size() / 8);
+    ++budget_.changes;
     object.set_attribute(target.attribute, value);
 }
 
@@ -284,6 +312,7 @@ Value Evaluator::look_up(const std::string& name) const {
     for (const Function& function : kFunctions) {
         if (function.name == name) return Value::function(&function);
     }
+    if (name == "self") fail_unsupported(messages::the_name(name));  // Jinja's, of the whole template
     return Value::undefined(name);
 }
 
@@ -313,9 +342,7 @@ Value Evaluator::evaluate_node(const Expr& e) {
             return evaluate_dict(e);
         case ExprKind::kAttribute: {
             const Value object = evaluate(*e.parts[0]);
-            if (is_method(object, e.name)) fail_unsupported(messages::method_as_value(e.name));
-            if (object.is(Kind::kDict)) budget_.spend_steps(object.as_dict().items.size() / 8);
-            return attribute_of(object, e.name);
+            return attribute_of(object, e.name, budget_);
         }
         case ExprKind::kSubscript: {
             const Value object = evaluate(*e.parts[0]);
@@ -392,7 +419,7 @@ Value Evaluator::evaluate_slice(const Expr& e) {
         if (!bound.is_integer()) fail(messages::slice_bound_of_type(type_name(bound)));
         bounds[i] = bound.as_int();
     }
-    if (!object.is(Kind::kList) && !object.is(Kind::kString)) fail(messages::slice_of_type(type_name(object)));
+    if (!object.has_index() && !object.is(Kind::kString)) fail(messages::slice_of_type(type_name(object)));
     const bool is_text = object.is(Kind::kString);
     if (is_text) budget_.spend_bytes(object.weight());
     const auto n =
@@ -421,7 +448,17 @@ Value Evaluator::evaluate_slice(const Expr& e) {
     std::vector<Value> kept;
     for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += stride)
         kept.push_back(items[static_cast<std::size_t>(i)]);
-    if (object.is(Kind::kList)) return Value::list(std::move(kept), object.as_list().is_tuple);
+    if (object.is(Row::kRange)) {
+        const std::int64_t first = object.as_list().range[0], by = object.as_list().range[2];
+        const auto at = [](std::int64_t zero, std::int64_t count, std::int64_t size) {
+            std::int64_t result = 0;
+            if (__builtin_mul_overflow(count, size, &result) || __builtin_add_overflow(zero, result, &result))
+                fail(messages::number_too_large);
+            return result;
+        };
+        return Value::range(std::move(kept), at(first, begin, by), at(first, end, by), at(0, by, step));
+    }
+    if (object.is(Kind::kList)) return Value::row(std::move(kept), object.as_list().row);
     PromptText text;
     for (const Value& character : kept) text.append(character.as_text());
     return new_string(std::move(text), budget_, object.is_markup());

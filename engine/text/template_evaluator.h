@@ -35,12 +35,18 @@ struct Arguments {
     void check(const MessageArgument& callee, std::size_t max, std::initializer_list<std::string_view> names) const;
 };
 
-// The limits of one rendering.
+// The limits of one rendering, and what in it depends on an order.
 class Budget {
   public:
     void step() { spend_steps(1); }
     void spend_steps(std::uint64_t n);
     void spend_bytes(std::uint64_t n);  // text made or searched, whether it is kept or not
+
+    // How often an attribute of a namespace was read and set.
+    std::uint64_t reads = 0;
+    std::uint64_t changes = 0;
+    // Whether Jinja computes this later, when its result is asked for.
+    bool is_lazy = false;
 
   private:
     std::uint64_t steps_ = 0;
@@ -51,13 +57,17 @@ class Budget {
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
 Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget);
-bool is_method(const Value& object, std::string_view name);
 // Looks up object.name and object["name"] like Jinja; undefined if there is no such name.
-Value attribute_of(const Value& object, std::string_view name);
+// What Python's types have besides, such as methods, is refused as a value.
+Value attribute_of(const Value& object, std::string_view name, Budget& budget);
 Value item_of(const Value& object, const Value& key, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
-// The items of {% for %}: items, keys or characters; nothing for undefined.
+// The items of {% for %}: items, keys or characters; nothing for undefined. An iterator
+// has given all of them then.
 std::vector<Value> items_of(const Value& value, Budget& budget);
+// What an iterator has still to give. Fails if it gave a part, or if its items would be
+// others now.
+const std::vector<Value>& left_in(const List& iterator, const Budget& budget);
 Value new_string(PromptText text, Budget& budget, bool is_markup = false);
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget);  // a op b
 // Text that was made from `from`: data where any of that is, marked up as that is.
@@ -123,6 +133,8 @@ class Evaluator {
     Flow execute(const Block& block, PromptText& out);
     Flow execute(const Stmt& stmt, PromptText& out);
     Flow execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out);
+    Flow execute_item(const Stmt& stmt, const std::vector<Value>& items, std::size_t at, int depth, PromptText& out);
+    bool is_kept(const Stmt& stmt, const Value& item);
     void execute_call_block(const Stmt& stmt, PromptText& out);
     Value filtered(const Expr& filters, PromptText text);
     Value call_loop(const Arguments& arguments);

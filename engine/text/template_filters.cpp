@@ -1,4 +1,4 @@
-// Jinja's filters and tests.
+// Jinja's filters.
 
 #include <algorithm>
 #include <charconv>
@@ -46,7 +46,7 @@ Value filter_length(const Value& v, const Arguments& arguments, Budget& budget) 
             n = count_characters(v.as_string());
             break;
         case Kind::kList:
-            if (v.as_list().is_lazy) fail(messages::length_of_generator);
+            if (v.is(Row::kIterator)) fail(messages::length_of_generator);
             n = v.as_list().items.size();
             break;
         case Kind::kDict:
@@ -67,18 +67,28 @@ Value filter_default(const Value& v, const Arguments& arguments, Budget&) {
     return otherwise != nullptr ? *otherwise : Value::string("");
 }
 
-// "a.b" or "0": the attribute argument of selectattr, map and join.
-Value attribute_path(const Value& item, const Value& path, Budget& budget) {
-    if (!path.is(Kind::kString)) return item_of(item, path, budget);
+// "a.b" or "0": the attribute argument of selectattr, map and join; None: the item itself.
+// `otherwise` stands for each part that is missing.
+Value attribute_path(const Value& item, const Value& path, Budget& budget, const Value* otherwise = nullptr) {
+    const auto found = [&](Value value) {
+        return value.is(Kind::kUndefined) && otherwise != nullptr && !otherwise->is(Kind::kNone) ? *otherwise : value;
+    };
+    if (path.is(Kind::kNone)) return item;
+    if (!path.is(Kind::kString)) return found(item_of(item, path, budget));
     Value at = item;
     for (const std::string_view part : split_text(path.as_string(), ".", -1)) {
         std::int64_t index = 0;
         const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
         const bool is_index = !part.empty() && failure == std::errc() && end == part.data() + part.size();
         budget.step();
-        at = item_of(at, is_index ? Value::integer(index) : Value::string(std::string(part)), budget);
+        at = found(item_of(at, is_index ? Value::integer(index) : Value::string(std::string(part)), budget));
     }
     return at;
+}
+
+// sum, min, max, sort and join use an attribute of each item if one is named.
+Value looked_at(const Value& item, const Value* attribute, Budget& budget) {
+    return attribute == nullptr ? item : attribute_path(item, *attribute, budget);
 }
 
 Value filter_join(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -91,7 +101,7 @@ Value filter_join(const Value& v, const Arguments& arguments, Budget& budget) {
     for (const Value& item : items_of(v, budget)) {
         if (!first) out.append(separator);
         first = false;
-        out.append(text_of(attribute != nullptr ? attribute_path(item, *attribute, budget) : item, budget));
+        out.append(text_of(looked_at(item, attribute, budget), budget));
         budget.spend_bytes(separator.size());
     }
     return new_string(std::move(out), budget);
@@ -102,14 +112,17 @@ Value filter_end(const Value& v, const Arguments& arguments, Budget& budget, boo
     // Markup's first character is plain text, its last one is not.
     if (v.is(Kind::kString) && last) return item_of(v, Value::integer(-1), budget);
     if (v.is(Kind::kString)) return item_of(Value::string(v.as_text()), Value::integer(0), budget);
-    if (v.is(Kind::kList)) {
-        const auto& items = v.as_list().items;
+    const auto end_of = [last](const std::vector<Value>& items) {
         if (items.empty()) return Value::undefined(last ? "last" : "first");
         return last ? items.back() : items.front();
-    }
-    const std::vector<Value> items = items_of(v, budget);
-    if (items.empty()) return Value::undefined(last ? "last" : "first");
-    return last ? items.back() : items.front();
+    };
+    if (!v.is(Kind::kList)) return end_of(items_of(v, budget));
+    const List& list = v.as_list();
+    if (list.row != Row::kIterator) return end_of(list.items);
+    if (last) fail(messages::last_of_generator);
+    const std::vector<Value>& items = left_in(list, budget);
+    if (!items.empty()) list.given = List::Given::kPart;
+    return end_of(items);
 }
 
 Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -161,29 +174,56 @@ Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget)
     return new_string(replace_text(text, old_text, new_text, limit), budget);
 }
 
+// A text without white space at its ends, without + and without _ between digits: as
+// Python's int() and float() read it. Empty: no number.
+std::string number_text(std::string_view text) {
+    text = strip_right(strip_left(text));
+    const auto is_digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    std::string out;
+    for (std::size_t at = text.starts_with('+') ? 1 : 0; at < text.size();) {
+        const std::size_t begin = at;
+        const std::uint32_t c = next_character(text, at);
+        const auto shown = std::string(text.substr(begin, at - begin));
+        if (is_decimal_digit(c) && c >= 0x80) fail_unsupported(messages::the_number(shown));
+        const bool is_known = c == '_' ? begin > 0 && is_digit(begin - 1) && is_digit(at) : c < 0x80 && c != '(';
+        if (!is_known || (begin == 1 && c == '-')) return {};
+        if (c != '_') out += static_cast<char>(c);
+    }
+    return out;
+}
+
+template <typename Number>
+std::optional<Number> number_in(const std::string& text) {
+    Number number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || read.ptr != text.data() + text.size() || read.ec == std::errc::invalid_argument) return {};
+    if (read.ec == std::errc::result_out_of_range) fail(messages::number_too_large);
+    return number;
+}
+
+std::optional<double> real_in(const std::string& text) {
+    const auto number = number_in<double>(text);
+    if (number && std::isnan(*number)) fail_unsupported(messages::the_number(text));
+    return number;
+}
+
 Value filter_int(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("int", 1, {"default"});
     const Value* given = arguments.find(0, "default");
-    Value otherwise = given != nullptr ? *given : Value::integer(0);
+    const Value otherwise = given != nullptr ? *given : Value::integer(0);
     if (v.is(Kind::kUndefined)) fail(messages::int_of_undefined);
     if (v.is_integer()) return Value::integer(v.as_int());
-    double number = 0;
-    if (v.is(Kind::kFloat)) {
-        number = v.as_double();
-    } else if (v.is(Kind::kString)) {
+    if (!v.is(Kind::kFloat) && !v.is(Kind::kString)) return otherwise;
+    double number = v.as_double();
+    if (v.is(Kind::kString)) {
         budget.spend_bytes(v.weight());
-        std::string_view text = strip_right(strip_left(v.as_string()));
-        if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-        std::int64_t integer = 0;
-        const char* end = text.data() + text.size();
-        const auto whole = std::from_chars(text.data(), end, integer);
-        if (!text.empty() && whole.ec == std::errc() && whole.ptr == end) return Value::integer(integer);
-        const auto real = std::from_chars(text.data(), end, number);
-        if (text.empty() || real.ec != std::errc() || real.ptr != end) return otherwise;
-    } else {
-        return otherwise;
+        const std::string text = number_text(v.as_string());
+        if (const auto whole = number_in<std::int64_t>(text)) return Value::integer(*whole);
+        const auto real = real_in(text);
+        if (!real || std::isinf(*real)) return otherwise;
+        number = *real;
     }
-    if (!(std::fabs(number) < 9.2e18)) return otherwise;
+    if (!(std::fabs(number) < 9.2e18)) fail(messages::number_too_large);
     return Value::integer(static_cast<std::int64_t>(number));
 }
 
@@ -194,27 +234,24 @@ Value filter_float(const Value& v, const Arguments& arguments, Budget& budget) {
     if (v.is_number()) return Value::real(v.as_double());
     if (v.is(Kind::kString)) {
         budget.spend_bytes(v.weight());
-        const std::string_view text = strip_right(strip_left(v.as_string()));
-        double number = 0;
-        const auto real = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (!text.empty() && real.ec == std::errc() && real.ptr == text.data() + text.size())
-            return Value::real(number);
+        if (const auto real = real_in(number_text(v.as_string()))) return Value::real(*real);
     }
     return given != nullptr ? *given : Value::real(0);
 }
 
 Value filter_items(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("items", 0, {});
-    if (v.is(Kind::kUndefined)) return Value::generator({});
+    if (v.is(Kind::kUndefined)) return Value::iterator({});
     if (!v.is(Kind::kDict)) fail(messages::items_of_type(type_name(v)));
-    return Value::generator(items_of(call_method(v, "items", {}, budget), budget));
+    return Value::iterator(items_of(call_method(v, "items", {}, budget), budget));
 }
 
 Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("reverse", 0, {});
     std::vector<Value> items = items_of(v, budget);
     std::reverse(items.begin(), items.end());
-    if (!v.is(Kind::kString)) return Value::generator(std::move(items));
+    if (v.is(Row::kIterator)) return Value::list(std::move(items));
+    if (!v.is(Kind::kString)) return Value::iterator(std::move(items));
     PromptText text;
     for (const Value& item : items) text.append(item.as_text());
     return new_string(std::move(text), budget, v.is_markup());
@@ -248,11 +285,6 @@ std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool re
     return items;
 }
 
-// sum, min and max use an attribute of each item if one is named.
-Value looked_at(const Value& item, const Value* attribute, Budget& budget) {
-    return attribute == nullptr || attribute->is(Kind::kNone) ? item : attribute_path(item, *attribute, budget);
-}
-
 Value filter_sum(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("sum", 2, {"attribute", "start"});
     const Value* start = arguments.find(1, "start");
@@ -267,13 +299,14 @@ Value filter_extreme(const Value& v, const Arguments& arguments, Budget& budget,
     arguments.check(largest ? "max" : "min", 2, {"case_sensitive", "attribute"});
     const Value* case_sensitive = arguments.find(0, "case_sensitive");
     Value found = Value::undefined(largest ? "max" : "min"), found_key;
+    bool is_first = true;
     for (const Value& item : items_of(v, budget)) {
         Value key = looked_at(item, arguments.find(1, "attribute"), budget);
         budget.spend_bytes(key.weight());
         if (key.is(Kind::kString) && (case_sensitive == nullptr || !case_sensitive->truthy()))
             key = Value::string(to_lower(key.as_string()));
-        const bool is_first = found_key.is(Kind::kUndefined);
-        if (!is_first && (largest ? compare(found_key, key) >= 0 : compare(key, found_key) >= 0)) continue;
+        if (!std::exchange(is_first, false) && (largest ? compare(found_key, key) >= 0 : compare(key, found_key) >= 0))
+            continue;
         found = item;
         found_key = std::move(key);
     }
@@ -322,10 +355,11 @@ Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget
     arguments.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
     if (!v.is(Kind::kDict)) fail(messages::dictsort_of_type(type_name(v)));
     const Value* by = arguments.find(1, "by");
-    const bool by_value = by != nullptr && by->is(Kind::kString) && by->as_string() == "value";
+    const std::string order = by != nullptr ? by->is(Kind::kString) ? by->as_string() : "" : "key";
+    if (order != "key" && order != "value") fail(messages::dictsort_by);
     std::vector<Value> items;
     for (const auto& [key, value] : v.as_dict().items) items.push_back(Value::list({key, value}, true));
-    const auto key_of = [&](const Value& item) { return item.as_list().items[by_value ? 1 : 0]; };
+    const auto key_of = [&](const Value& item) { return item.as_list().items[order == "value" ? 1 : 0]; };
     return Value::list(sorted(std::move(items), is_set(arguments, 0, "case_sensitive"), is_set(arguments, 2, "reverse"),
                               key_of, budget));
 }
@@ -333,19 +367,42 @@ Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget
 Value filter_sort(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("sort", 3, {"reverse", "case_sensitive", "attribute"});
     const Value* attribute = arguments.find(2, "attribute");
-    const auto key_of = [&](const Value& item) {
-        return attribute == nullptr || attribute->is(Kind::kNone) ? item : attribute_path(item, *attribute, budget);
-    };
+    const auto key_of = [&](const Value& item) { return looked_at(item, attribute, budget); };
     return Value::list(sorted(items_of(v, budget), is_set(arguments, 1, "case_sensitive"),
                               is_set(arguments, 0, "reverse"), key_of, budget));
 }
 
+// Jinja computes the items of a filter's generator when they are asked for, in an order
+// with other things. Here they are computed at once, and refused where that differs: if
+// they come of a namespace that changes before they are asked for, or of an iterator that
+// is used elsewhere.
+class Lazily {
+  public:
+    explicit Lazily(Budget& budget)
+        : budget_(budget), was_lazy_(std::exchange(budget.is_lazy, true)), n_reads_(budget.reads) {}
+    ~Lazily() { budget_.is_lazy = was_lazy_; }
+    Lazily(const Lazily&) = delete;
+    Lazily& operator=(const Lazily&) = delete;
+
+    Value made(std::vector<Value> items) const {
+        const bool depends = budget_.reads != n_reads_;
+        return Value::iterator(std::move(items), depends ? std::optional(budget_.changes) : std::nullopt);
+    }
+
+  private:
+    Budget& budget_;
+    bool was_lazy_;
+    std::uint64_t n_reads_;
+};
+
 // Each text with other letters once.
 Value filter_unique(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("unique", 0, {});
+    const Lazily lazily(budget);
     std::vector<Value> seen;
     std::vector<Value> kept;
     for (Value& item : items_of(v, budget)) {
+        if (!item.is_hashable()) fail(messages::key_of_type(type_name(item)));
         Value key = item.is(Kind::kString) ? Value::string(to_lower(item.as_string())) : item;
         budget.spend_steps(1 + seen.size());
         budget.spend_bytes(key.weight());
@@ -353,7 +410,7 @@ Value filter_unique(const Value& v, const Arguments& arguments, Budget& budget) 
         seen.push_back(std::move(key));
         kept.push_back(std::move(item));
     }
-    return Value::generator(std::move(kept));
+    return lazily.made(std::move(kept));
 }
 
 Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -392,7 +449,8 @@ Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, 
     const auto& given = arguments.positional;
     const std::size_t at_test = by_attribute ? 1 : 0;
     if (given.size() < at_test) fail(messages::selectattr_without_attribute);
-    if (!v.truthy()) return Value::generator({});  // Jinja looks no further: also at None
+    if (!v.truthy()) return Value::iterator({});  // Jinja looks no further: also at None
+    const Lazily lazily(budget);
     std::string test;
     Arguments rest;
     if (given.size() > at_test) {
@@ -407,11 +465,12 @@ Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, 
         const bool holds = test.empty() ? subject.truthy() : apply_test(test, subject, rest, budget);
         if (holds == keep) kept.push_back(std::move(item));
     }
-    return Value::generator(std::move(kept));
+    return lazily.made(std::move(kept));
 }
 
 Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
-    if (!v.truthy()) return Value::generator({});
+    if (!v.truthy()) return Value::iterator({});
+    const Lazily lazily(budget);
     std::vector<Value> mapped;
     const auto& given = arguments.positional;
     if (given.empty()) {
@@ -420,11 +479,9 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
         const Value* otherwise = arguments.find(1, "default");
         if (attribute == nullptr) fail(messages::map_without_filter);
         for (const Value& item : items_of(v, budget)) {
-            Value found = attribute_path(item, *attribute, budget);
-            if (found.is(Kind::kUndefined) && otherwise != nullptr) found = *otherwise;
-            mapped.push_back(std::move(found));
+            mapped.push_back(attribute_path(item, *attribute, budget, otherwise));
         }
-        return Value::generator(std::move(mapped));
+        return lazily.made(std::move(mapped));
     }
     if (!given[0].is(Kind::kString)) fail(messages::filter_name_of_type(type_name(given[0])));
     // Filters of filters would go around the evaluator's count of depth.
@@ -437,7 +494,7 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
         budget.step();
         mapped.push_back(apply_filter(name, item, rest, budget));
     }
-    return Value::generator(std::move(mapped));
+    return lazily.made(std::move(mapped));
 }
 
 const std::map<std::string, Filter, std::less<>>& filters() {
@@ -492,74 +549,12 @@ const std::map<std::string, Filter, std::less<>>& filters() {
     return all;
 }
 
-const Value& only_argument(const std::string& test, const Arguments& arguments) {
-    arguments.check(messages::the_test(test), 1, {});
-    if (arguments.positional.empty()) fail(messages::test_without_value(test));
-    return arguments.positional[0];
-}
-
-std::optional<bool> test_kind(const std::string& name, const Value& v) {
-    if (name == "defined") return !v.is(Kind::kUndefined);
-    if (name == "undefined") return v.is(Kind::kUndefined);
-    if (name == "none") return v.is(Kind::kNone);
-    if (name == "string") return v.is(Kind::kString);
-    if (name == "escaped") return v.is_markup();
-    if (name == "mapping") return v.is(Kind::kDict);
-    if (name == "iterable" || name == "sequence") {
-        return v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kString) || v.is(Kind::kUndefined);
-    }
-    if (name == "number") return v.is_number();
-    if (name == "integer") return v.is(Kind::kInt);
-    if (name == "float") return v.is(Kind::kFloat);
-    if (name == "boolean") return v.is(Kind::kBool);
-    if (name == "true") return v.is(Kind::kBool) && v.truthy();
-    if (name == "false") return v.is(Kind::kBool) && !v.truthy();
-    if (name == "callable") return v.is(Kind::kFunction);
-    return std::nullopt;
-}
-
 }  // namespace
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
     const auto it = filters().find(name);
     if (it == filters().end()) fail_unsupported(messages::the_filter(name));
     return it->second(value, arguments, budget);
-}
-
-bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
-    if (const auto holds = test_kind(name, value)) {
-        arguments.check(messages::the_test(name), 0, {});
-        return *holds;
-    }
-    if (name == "odd" || name == "even" || name == "divisibleby") {
-        if (!value.is_integer()) fail(messages::test_of_type(name, type_name(value)));
-        std::int64_t divisor = 2;
-        if (name == "divisibleby") {
-            const Value& by = only_argument(name, arguments);
-            if (!by.is_integer() || by.as_int() == 0) fail(messages::divisibleby_without_number);
-            divisor = by.as_int();
-        }
-        const bool divides = divisor == -1 || value.as_int() % divisor == 0;
-        return name == "odd" ? !divides : divides;
-    }
-    if (name == "lower" || name == "upper") return has_case(text_of(value, budget).bytes, name == "upper");
-    if (name == "in") return contains(only_argument(name, arguments), value, budget);
-
-    const Value* other = nullptr;
-    const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) return false;
-        other = &only_argument(name, arguments);
-        budget.spend_bytes(std::min(value.weight(), other->weight()));
-        return true;
-    };
-    if (is_one_of({"eq", "equalto", "=="})) return equal(value, *other);
-    if (is_one_of({"ne", "!="})) return !equal(value, *other);
-    if (is_one_of({"lt", "lessthan", "<"})) return compare(value, *other) < 0;
-    if (is_one_of({"le", "<="})) return compare(value, *other) <= 0;
-    if (is_one_of({"gt", "greaterthan", ">"})) return compare(value, *other) > 0;
-    if (is_one_of({"ge", ">="})) return compare(value, *other) >= 0;
-    if (is_one_of({"sameas"})) return value.kind() == other->kind() && equal(value, *other);
-    fail_unsupported(messages::the_test(name));
 }
 
 }  // namespace offstage::engine::jinja

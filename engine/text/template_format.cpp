@@ -213,8 +213,7 @@ Value field_of(std::string_view name, const Arguments& arguments, std::size_t& n
         if (take(name, '.')) {
             const std::string_view attribute = name.substr(0, name.find_first_of(".["));
             if (attribute.empty()) bad_field();
-            if (is_method(value, attribute)) fail_unsupported(messages::method_as_value(std::string(attribute)));
-            value = attribute_of(value, attribute);
+            value = attribute_of(value, attribute, budget);
             name.remove_prefix(attribute.size());
             continue;
         }
@@ -331,7 +330,7 @@ PromptText escaped(const Value& value, Budget& budget) {
 
 Value format_percent(const Value& whole, const Value& values, Budget& budget) {
     const PromptText& format = whole.as_text();
-    const bool is_tuple = values.is(Kind::kList) && values.as_list().is_tuple;
+    const bool is_tuple = values.is(Row::kTuple);
     const bool is_mapping = values.is(Kind::kDict);
     const std::string_view text = format.bytes;
     PromptText out;
@@ -404,7 +403,7 @@ Value format_percent(const Value& whole, const Value& values, Budget& budget) {
         out.append(formatted_number(number, spec, shown, budget));
     }
     const bool is_complete = is_tuple ? next == values.as_list().items.size()
-                                      : next > 0 || is_mapping || values.is(Kind::kList) || values.is(Kind::kUndefined);
+                                      : next > 0 || is_mapping || values.has_index() || values.is(Kind::kUndefined);
     if (!is_complete) fail(messages::text_format_values);
     return new_string(std::move(out), budget, whole.is_markup());
 }

@@ -1,8 +1,9 @@
 // Attributes, items and methods of values.
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_format.h"
@@ -12,20 +13,58 @@
 namespace offstage::engine::jinja {
 namespace {
 
-constexpr std::array<std::string_view, 36> kStringMethods = {
-    "strip",      "lstrip",  "rstrip",     "startswith", "endswith", "split",  "upper",        "lower",
-    "title",      "replace", "capitalize", "find",       "count",    "join",   "removeprefix", "removesuffix",
-    "splitlines", "rsplit",  "format",     "isdigit",    "isalpha",  "encode", "index",        "zfill",
-    "rfind",      "rindex",  "partition",  "rpartition", "ljust",    "rjust",  "center",       "isspace",
-    "isupper",    "islower", "isalnum",    "swapcase"};
-constexpr std::array<std::string_view, 10> kDictMethods = {"items", "keys",       "values",  "get",   "pop",
-                                                           "copy",  "setdefault", "popitem", "clear", "update"};
-constexpr std::array<std::string_view, 10> kListMethods = {"append", "extend", "insert", "remove",  "pop",
-                                                           "clear",  "index",  "count",  "reverse", "sort"};
+// Names of Python 3.11's types, but for those that Jinja's sandbox hides: __class__.
+constexpr std::string_view kStringNames[] = {
+    "capitalize",   "casefold",   "center",    "count",       "encode",    "endswith",     "expandtabs",   "find",
+    "format",       "format_map", "index",     "isalnum",     "isalpha",   "isascii",      "isdecimal",    "isdigit",
+    "isidentifier", "islower",    "isnumeric", "isprintable", "isspace",   "istitle",      "isupper",      "join",
+    "ljust",        "lower",      "lstrip",    "maketrans",   "partition", "removeprefix", "removesuffix", "replace",
+    "rfind",        "rindex",     "rjust",     "rpartition",  "rsplit",    "rstrip",       "split",        "splitlines",
+    "startswith",   "strip",      "swapcase",  "title",       "translate", "upper",        "zfill"};
+constexpr std::string_view kMarkupNames[] = {"escape", "striptags", "unescape"};
+constexpr std::string_view kDictNames[] = {"clear", "copy",    "fromkeys",   "get",    "items", "keys",
+                                           "pop",   "popitem", "setdefault", "update", "values"};
+constexpr std::string_view kIntNames[] = {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator",
+                                          "from_bytes",       "imag",      "numerator",  "real",      "to_bytes"};
+constexpr std::string_view kFloatNames[] = {"as_integer_ratio", "conjugate", "fromhex", "hex", "imag",
+                                            "is_integer",       "real"};
+constexpr std::string_view kLoopNames[] = {"changed", "cycle"};  // besides the attributes that have values
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+constexpr std::string_view kListNames[] = {"append", "clear", "copy",   "count",   "extend", "index",
+                                           "insert", "pop",   "remove", "reverse", "sort"};
+constexpr std::string_view kTupleNames[] = {"count", "index"};
+constexpr std::string_view kRangeNames[] = {"count", "index", "start", "step", "stop"};
+constexpr std::string_view kSetNames[] = {"isdisjoint", "mapping"};
+constexpr std::string_view kValuesNames[] = {"mapping"};
+constexpr std::string_view kIteratorNames[] = {"close",        "gi_code",      "gi_frame", "gi_running",
+                                               "gi_suspended", "gi_yieldfrom", "send",     "throw"};
+
+using Names = std::span<const std::string_view>;
+constexpr Names kRowNames[] = {kListNames,   kTupleNames, kRangeNames,   kSetNames,
+                               kValuesNames, kSetNames,   kIteratorNames};  // by Row
+
+// Whether a value has a name of its type, which comes before its items.
+bool has_name_of_type(const Value& v, std::string_view name) {
+    const auto is_in = [name](Names names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    switch (v.kind()) {
+        case Kind::kString:
+            return is_in(kStringNames) || (v.is_markup() && is_in(kMarkupNames));
+        case Kind::kDict:
+            return is_in(kDictNames);
+        case Kind::kList:
+            return is_in(kRowNames[static_cast<std::size_t>(v.as_list().row)]);
+        case Kind::kBool:
+        case Kind::kInt:
+            return is_in(kIntNames);
+        case Kind::kFloat:
+            return is_in(kFloatNames);
+        case Kind::kNamespace:
+            return v.as_dict().is_loop && is_in(kLoopNames);
+        case Kind::kFunction:
+            return true;  // whichever it is
+        default:
+            return false;
+    }
 }
 
 [[noreturn]] void fail_undefined(const Value& v) {
@@ -69,7 +108,7 @@ Value begins_or_ends(const std::string& text, const std::string& name, const Arg
         return name == "startswith" ? text.starts_with(affix) : text.ends_with(affix);
     };
     budget.spend_bytes(what.weight());
-    if (!what.is(Kind::kList) || !what.as_list().is_tuple) return Value::boolean(matches(what));
+    if (!what.is(Row::kTuple)) return Value::boolean(matches(what));
     const auto& parts = what.as_list().items;
     return Value::boolean(std::any_of(parts.begin(), parts.end(), matches));
 }
@@ -97,7 +136,7 @@ Value lines_of(const PromptText& text, const Arguments& arguments, Budget& budge
     arguments.check("splitlines", 1, {"keepends"});
     const Value* keep_ends = arguments.find(0, "keepends");
     budget.spend_bytes(text.size());
-    const auto lines = split_lines(text.bytes, keep_ends != nullptr && keep_ends->truthy());
+    const auto lines = split_lines(text.bytes, int_argument(keep_ends, "splitlines", 0) != 0);
     budget.spend_steps(lines.size());
     std::vector<Value> items;
     items.reserve(lines.size());
@@ -165,7 +204,7 @@ Value marked_up(const Value& v) {
     if (!v.is(Kind::kList)) return v;
     std::vector<Value> items;
     for (const Value& item : v.as_list().items) items.push_back(marked_up(item));
-    return Value::list(std::move(items), v.as_list().is_tuple);
+    return Value::row(std::move(items), v.as_list().row);
 }
 
 Value string_method(const Value& self, const std::string& name, Arguments arguments, Budget& budget) {
@@ -203,6 +242,7 @@ Value string_method(const Value& self, const std::string& name, Arguments argume
         arguments.check(name, 3, {"count"});
         if (arguments.positional.size() < 2) fail(messages::replace_needs_texts);
         for (std::size_t i = 0; i < 2; ++i) text_argument(arguments.positional[i], name);
+        int_argument(arguments.find(2, "count"), name, -1);
         return apply_filter("replace", self, arguments, budget);
     }
     if (name == "count") {
@@ -254,6 +294,7 @@ Value dict_method(const Value& dict, const std::string& name, const Arguments& a
     if (name == "get") {
         arguments.check(name, 2, {});
         if (arguments.positional.empty()) fail(messages::get_without_key);
+        if (!arguments.positional[0].is_hashable()) fail(messages::key_of_type(type_name(arguments.positional[0])));
         const Value* found = dict.find(arguments.positional[0]);
         if (found != nullptr) return *found;
         return arguments.positional.size() > 1 ? arguments.positional[1] : Value::none();
@@ -266,10 +307,11 @@ Value dict_method(const Value& dict, const std::string& name, const Arguments& a
     for (const auto& [key, value] : entries) {
         items.push_back(name == "items" ? Value::list({key, value}, true) : name == "keys" ? key : value);
     }
-    return Value::list(std::move(items));
+    return Value::row(std::move(items), name == "items" ? Row::kItems : name == "keys" ? Row::kKeys : Row::kValues);
 }
 
 Value list_method(const Value& list, const std::string& name, const Arguments& arguments, Budget& budget) {
+    if (!list.has_index()) fail_unsupported(messages::method_of_type(name, type_name(list)));
     if (name != "index" && name != "count") fail_unsupported(messages::method_of_list(name));
     arguments.check(name, 1, {});
     if (arguments.positional.empty()) fail(messages::call_without_argument(name));
@@ -284,20 +326,13 @@ Value list_method(const Value& list, const std::string& name, const Arguments& a
 
 }  // namespace
 
-bool is_method(const Value& object, std::string_view name) {
-    if (object.is(Kind::kString)) return among(kStringMethods, name);
-    if (object.is(Kind::kDict)) return among(kDictMethods, name);
-    if (object.is(Kind::kList)) return among(kListMethods, name);
-    return false;
-}
-
 Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget) {
     switch (object.kind()) {
         case Kind::kString:
             return object.is_markup() ? marked_up(string_method(object, name, arguments, budget))
                                       : string_method(object, name, arguments, budget);
         case Kind::kDict:
-            if (is_method(object, name) || object.find(name) == nullptr)
+            if (has_name_of_type(object, name) || object.find(name) == nullptr)
                 return dict_method(object, name, arguments, budget);
             fail(messages::no_function_called(name));
         case Kind::kList:
@@ -317,9 +352,13 @@ Value call_method(const Value& object, const std::string& name, const Arguments&
     fail_unsupported(messages::method_of_type(name, type_name(object)));
 }
 
-Value attribute_of(const Value& object, std::string_view name) {
+Value attribute_of(const Value& object, std::string_view name, Budget& budget) {
     if (object.is(Kind::kUndefined)) fail_undefined(object);
+    if (has_name_of_type(object, name))
+        fail_unsupported(messages::attribute_as_value(std::string(name), type_name(object)));
     if (object.is(Kind::kDict) || object.is(Kind::kNamespace)) {
+        budget.spend_steps(object.as_dict().items.size() / 8);
+        if (object.is(Kind::kNamespace) && !object.as_dict().is_loop) ++budget.reads;
         const Value* found = object.find(name);
         if (found != nullptr) return *found;
     }
@@ -334,28 +373,32 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
         const Value* found = object.find(key);
         if (found != nullptr) return *found;
     }
-    if (object.is(Kind::kNamespace) && key.is(Kind::kString)) return attribute_of(object, key.as_string());
-    if (key.is_integer() && object.is(Kind::kList) && !object.as_list().is_lazy) {
-        const auto& items = object.as_list().items;
-        const auto n = static_cast<std::int64_t>(items.size());
+    if (key.is(Kind::kString)) return attribute_of(object, key.as_string(), budget);
+    if (object.is(Kind::kFunction)) fail_unsupported(messages::item_of_function);  // dict[1] is a type of Python's
+    const auto place = [&](std::size_t size) -> std::optional<std::size_t> {
+        const auto n = static_cast<std::int64_t>(size);
         const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
-        if (at >= 0 && at < n) return items[static_cast<std::size_t>(at)];
+        return at >= 0 && at < n ? std::optional(static_cast<std::size_t>(at)) : std::nullopt;
+    };
+    if (key.is_integer() && object.has_index()) {
+        const auto& items = object.as_list().items;
+        if (const auto at = place(items.size())) return items[*at];
     } else if (key.is_integer() && object.is(Kind::kString)) {
         const std::string& text = object.as_string();
         budget.spend_bytes(text.size());
-        const auto n = static_cast<std::int64_t>(count_characters(text));
-        const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
-        if (at >= 0 && at < n) {
-            const std::size_t begin = byte_of_character(text, static_cast<std::size_t>(at));
+        if (const auto at = place(count_characters(text))) {
+            const std::size_t begin = byte_of_character(text, *at);
             return Value::string(object.as_text().part(begin, character_bytes(text, begin)), object.is_markup());
         }
-    } else if (key.is(Kind::kString) && is_method(object, key.as_string())) {
-        fail_unsupported(messages::method_as_value(key.as_string()));
     }
-    return Value::undefined(to_text(key.is(Kind::kString) || key.is_number() ? key : Value::string("an item")).bytes);
+    return Value::undefined(to_text(key.is_number() ? key : Value::string("an item")).bytes);
 }
 
 bool contains(const Value& container, const Value& item, Budget& budget) {
+    const auto is_same = [&](const Value& v) { return equal(v, item); };
+    const auto check_key = [&] {
+        if (!item.is_hashable()) fail(messages::key_of_type(type_name(item)));
+    };
     switch (container.kind()) {
         case Kind::kUndefined:
             return false;
@@ -364,11 +407,17 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
             budget.spend_bytes(container.weight());
             return container.as_string().find(item.as_string()) != std::string::npos;
         case Kind::kList: {
-            const auto& items = container.as_list().items;
+            const List& list = container.as_list();
+            const auto& items = list.row == Row::kIterator ? left_in(list, budget) : list.items;
+            if (list.row == Row::kKeys) check_key();
             budget.spend_bytes(container.weight());
-            return std::any_of(items.begin(), items.end(), [&](const Value& v) { return equal(v, item); });
+            const bool found = std::any_of(items.begin(), items.end(), is_same);
+            if (list.row == Row::kIterator && !items.empty())
+                list.given = found || budget.is_lazy ? List::Given::kPart : List::Given::kAll;
+            return found;
         }
         case Kind::kDict:
+            check_key();
             budget.spend_steps(container.as_dict().items.size() / 8);
             return container.find(item) != nullptr;
         default:
@@ -376,15 +425,28 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
     }
 }
 
+const std::vector<Value>& left_in(const List& iterator, const Budget& budget) {
+    static const std::vector<Value> nothing;
+    if (iterator.given == List::Given::kAll) return nothing;
+    if (iterator.given == List::Given::kPart) fail_unsupported(messages::iterator_used_again);
+    if (iterator.changes.value_or(budget.changes) != budget.changes)
+        fail_unsupported(messages::iterator_of_changed_namespace);
+    return iterator.items;
+}
+
 std::vector<Value> items_of(const Value& value, Budget& budget) {
     std::vector<Value> items;
     switch (value.kind()) {
         case Kind::kUndefined:
             break;
-        case Kind::kList:
-            budget.spend_steps(value.as_list().items.size());
-            items = value.as_list().items;
+        case Kind::kList: {
+            const List& list = value.as_list();
+            budget.spend_steps(list.items.size());
+            items = list.row == Row::kIterator ? left_in(list, budget) : list.items;
+            if (list.row == Row::kIterator && !items.empty())
+                list.given = budget.is_lazy ? List::Given::kPart : List::Given::kAll;
             break;
+        }
         case Kind::kDict:
             budget.spend_steps(value.as_dict().items.size());
             for (const auto& [key, ignored] : value.as_dict().items) items.push_back(key);

@@ -119,6 +119,7 @@ class TemplateParser : private ExpressionParser {
         ++loops_;
         stmt->body = parse_block({"else", "endfor"});
         --loops_;
+        stmt->uses_loop = survey(stmt->body).variables.contains("loop");
         if (expect_name() == "else") {
             end_of_tag();
             stmt->otherwise = parse_block({"endfor"});
@@ -190,7 +191,6 @@ class TemplateParser : private ExpressionParser {
         parse_parameters(*stmt);
         end_of_tag();
         parse_body(*stmt, "endmacro");
-        stmt->uses_caller = survey(stmt->body).variables.contains("caller");
         if (peek().kind == TokenKind::kName) take();  // {% endmacro name %}
         end_of_tag();
         return stmt;
@@ -214,6 +214,13 @@ class TemplateParser : private ExpressionParser {
         stmt.body = parse_block({end});
         loops_ = outer_loops;
         expect_name();
+        const auto reads = [&stmt, names = survey(stmt.body).variables](std::string_view name) {
+            const auto is_it = [name](const Parameter& parameter) { return parameter.name == name; };
+            return names.contains(name) && std::none_of(stmt.parameters.begin(), stmt.parameters.end(), is_it);
+        };
+        stmt.uses_caller = reads("caller");
+        stmt.uses_varargs = reads("varargs");
+        stmt.uses_kwargs = reads("kwargs");
     }
 
     // {% call(x) macro() %} ... {% endcall %}

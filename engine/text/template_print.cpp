@@ -158,7 +158,7 @@ void append_json(std::string& out, const Value& v, const JsonStyle& style, int l
             break;
         case Kind::kList: {
             const auto& items = v.as_list().items;
-            if (v.as_list().is_lazy) fail(messages::tojson_of_generator);
+            if (!v.is(Row::kList) && !v.is(Row::kTuple)) fail(messages::tojson_of_type(type_name(v)));
             out += '[';
             for (std::size_t i = 0; i < items.size(); ++i) {
                 if (i > 0) out += style.between_items;
@@ -215,14 +215,24 @@ std::string to_repr(const Value& v) {
             return string_repr(v.as_string(), v.is_markup());
         case Kind::kList: {
             const List& list = v.as_list();
-            if (list.is_lazy) fail_unsupported(messages::printing_generator);
-            std::string out(1, list.is_tuple ? '(' : '[');
+            if (list.row == Row::kIterator) fail_unsupported(messages::printing_type(type_name(v)));
+            const bool is_tuple = list.row == Row::kTuple;
+            std::string out(list.row == Row::kList || is_tuple ? std::string_view() : name_of(list.row));
+            if (list.row == Row::kRange) {
+                const auto [begin, end, step] = list.range;
+                out += '(' + std::to_string(begin) + ", " + std::to_string(end);
+                return out + (step == 1 ? "" : ", " + std::to_string(step)) + ')';
+            }
+            const bool is_view = !out.empty();
+            if (is_view) out += '(';
+            out += is_tuple ? '(' : '[';
             for (std::size_t i = 0; i < list.items.size(); ++i) {
                 if (i > 0) out += ", ";
                 out += to_repr(list.items[i]);
             }
-            if (list.is_tuple && list.items.size() == 1) out += ',';
-            out += list.is_tuple ? ')' : ']';
+            if (is_tuple && list.items.size() == 1) out += ',';
+            out += is_tuple ? ')' : ']';
+            if (is_view) out += ')';
             return out;
         }
         case Kind::kDict: {

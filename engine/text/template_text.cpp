@@ -182,6 +182,10 @@ bool has_case(std::string_view text, bool upper) {
     return found;
 }
 
+bool is_decimal_digit(std::uint32_t c) {
+    return utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_ND;
+}
+
 std::string_view strip_characters(std::string_view text, std::string_view characters, bool left, bool right) {
     const auto occurs = [&](std::string_view character) {
         for (std::size_t at = 0; at < characters.size();) {

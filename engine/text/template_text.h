@@ -17,6 +17,7 @@ std::string to_title(std::string_view text);        // str.title(): a capital be
 std::string to_title_words(std::string_view text);  // Jinja's title filter: behind white space and - ( { [ <
 std::string to_capitalized(std::string_view text);
 bool has_case(std::string_view text, bool upper);  // str.isupper(), str.islower()
+bool is_decimal_digit(std::uint32_t c);            // of any script
 
 // Without the leading and trailing characters that occur in `characters`.
 std::string_view strip_characters(std::string_view text, std::string_view characters, bool left, bool right);

@@ -97,18 +97,30 @@ Value Value::string(PromptText text, bool is_markup) {
 }
 
 Value Value::list(std::vector<Value> items, bool is_tuple) {
+    return row(std::move(items), is_tuple ? Row::kTuple : Row::kList);
+}
+
+Value Value::row(std::vector<Value> items, Row row) {
     const Extent extent = around(items);
     Value v;
     v.kind_ = Kind::kList;
-    v.list_ = std::make_shared<const List>(List{std::move(items), extent, is_tuple, false});
+    v.list_ = std::make_shared<List>(List{std::move(items), extent, row});
     return v;
 }
 
-Value Value::generator(std::vector<Value> items) {
-    const Extent extent = around(items);
+Value Value::range(std::vector<Value> items, std::int64_t begin, std::int64_t end, std::int64_t step) {
     Value v;
     v.kind_ = Kind::kList;
-    v.list_ = std::make_shared<const List>(List{std::move(items), extent, false, true});
+    const Extent extent = around(items);
+    v.list_ = std::make_shared<List>(List{std::move(items), extent, Row::kRange, {begin, end, step}});
+    return v;
+}
+
+Value Value::iterator(std::vector<Value> items, std::optional<std::uint64_t> changes) {
+    Value v;
+    v.kind_ = Kind::kList;
+    const Extent extent = around(items);
+    v.list_ = std::make_shared<List>(List{std::move(items), extent, Row::kIterator, {}, {}, changes});
     return v;
 }
 
@@ -152,12 +164,20 @@ bool Value::truthy() const {
         case Kind::kString:
             return !string_->empty();
         case Kind::kList:
-            return list_->is_lazy || !list_->items.empty();
+            return list_->row == Row::kIterator || !list_->items.empty();
         case Kind::kDict:
             return !dict_->items.empty();
         default:
             return true;
     }
+}
+
+bool Value::is_hashable() const {
+    if (kind_ == Kind::kDict) return false;
+    if (kind_ != Kind::kList) return true;
+    const auto hashable = [](const Value& item) { return item.is_hashable(); };
+    if (list_->row == Row::kTuple) return std::all_of(list_->items.begin(), list_->items.end(), hashable);
+    return list_->row == Row::kRange || list_->row == Row::kValues || list_->row == Row::kIterator;
 }
 
 std::uint64_t Value::weight() const {
@@ -212,11 +232,33 @@ void Value::set_attribute(const std::string& key, Value value) const {
     dict_->items.emplace_back(string(key), std::move(value));
 }
 
-bool equal(const Value& a, const Value& b) {
-    if (a.is_number() && b.is_number()) {
-        if (a.is_integer() && b.is_integer()) return a.as_int() == b.as_int();
-        return a.as_double() == b.as_double();
+namespace {
+
+bool are_equal(const List& a, const List& b) {
+    const auto is_set = [](const List& list) { return list.row == Row::kKeys || list.row == Row::kItems; };
+    if (is_set(a) && is_set(b)) {
+        return a.items.size() == b.items.size() && std::all_of(a.items.begin(), a.items.end(), [&](const Value& item) {
+                   return std::any_of(b.items.begin(), b.items.end(), [&](const Value& o) { return equal(item, o); });
+               });
     }
+    if (a.row != b.row) return false;
+    if (a.row == Row::kIterator || a.row == Row::kValues) return &a == &b;
+    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), equal);
+}
+
+// Below, at or above zero. A whole number is not rounded, as in Python.
+int compare_numbers(const Value& a, const Value& b) {
+    const auto exact = [](const Value& v) {
+        return v.is_integer() ? static_cast<long double>(v.as_int()) : static_cast<long double>(v.as_double());
+    };
+    const long double x = exact(a), y = exact(b);
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) {
+    if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
     if (a.kind() != b.kind()) return false;
     switch (a.kind()) {
         case Kind::kUndefined:
@@ -224,12 +266,8 @@ bool equal(const Value& a, const Value& b) {
             return true;
         case Kind::kString:
             return a.as_string() == b.as_string();
-        case Kind::kList: {
-            const List& x = a.as_list();
-            const List& y = b.as_list();
-            return x.is_tuple == y.is_tuple && x.is_lazy == y.is_lazy &&
-                   std::equal(x.items.begin(), x.items.end(), y.items.begin(), y.items.end(), equal);
-        }
+        case Kind::kList:
+            return are_equal(a.as_list(), b.as_list());
         case Kind::kDict: {
             const auto& x = a.as_dict().items;
             if (x.size() != b.as_dict().items.size()) return false;
@@ -249,10 +287,9 @@ bool equal(const Value& a, const Value& b) {
 
 int compare(const Value& a, const Value& b) {
     const auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
-    if (a.is_integer() && b.is_integer()) return sign(a.as_int(), b.as_int());
-    if (a.is_number() && b.is_number()) return sign(a.as_double(), b.as_double());
+    if (a.is_number() && b.is_number()) return compare_numbers(a, b);
     if (a.is(Kind::kString) && b.is(Kind::kString)) return sign(a.as_string().compare(b.as_string()), 0);
-    if (a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple) {
+    if ((a.is(Row::kList) && b.is(Row::kList)) || (a.is(Row::kTuple) && b.is(Row::kTuple))) {
         const auto& x = a.as_list().items;
         const auto& y = b.as_list().items;
         for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
@@ -261,6 +298,12 @@ int compare(const Value& a, const Value& b) {
         return sign(x.size(), y.size());
     }
     fail(messages::types_not_ordered(type_name(a), type_name(b)));
+}
+
+std::string_view name_of(Row row) {
+    constexpr std::string_view kNames[] = {"list",        "tuple",      "range",    "dict_keys",
+                                           "dict_values", "dict_items", "generator"};
+    return kNames[static_cast<std::size_t>(row)];
 }
 
 std::string_view type_name(const Value& v) {
@@ -278,7 +321,7 @@ std::string_view type_name(const Value& v) {
         case Kind::kString:
             return "str";
         case Kind::kList:
-            return v.as_list().is_lazy ? "generator" : v.as_list().is_tuple ? "tuple" : "list";
+            return name_of(v.as_list().row);
         case Kind::kDict:
             return "dict";
         case Kind::kNamespace:

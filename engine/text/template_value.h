@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,11 +26,21 @@ struct Extent {
     bool has_data = false;     // in any text inside
 };
 
+// Python's types of values in a row. An iterator stands for its generators and iterators:
+// always true, without length or index, and its items come once.
+enum class Row { kList, kTuple, kRange, kKeys, kValues, kItems, kIterator };
+
 struct List {
     std::vector<Value> items;
     Extent extent;
-    bool is_tuple = false;
-    bool is_lazy = false;  // a generator in Jinja: always true, without length or index
+    Row row = Row::kList;
+    std::int64_t range[3] = {};  // kRange: begin, end, step
+    // kIterator: what it gave already; one that gave a part, in an order that only Jinja
+    // knows, is refused.
+    enum class Given { kNothing, kPart, kAll };
+    mutable Given given = Given::kNothing;
+    // kIterator: the changes of namespaces (Budget::changes) up to which its items hold.
+    std::optional<std::uint64_t> changes = {};
 };
 
 struct Dict {
@@ -50,7 +61,9 @@ class Value {
     static Value real(double d);
     static Value string(PromptText text, bool is_markup = false);
     static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
-    static Value generator(std::vector<Value> items);
+    static Value row(std::vector<Value> items, Row row);
+    static Value range(std::vector<Value> items, std::int64_t begin, std::int64_t end, std::int64_t step);
+    static Value iterator(std::vector<Value> items, std::optional<std::uint64_t> changes = {});
     static Value dict(std::vector<std::pair<Value, Value>> items);  // the same; keys must differ
     // Its maker calls clear_attributes() in the end: namespaces may hold one another.
     static Value name_space(std::vector<std::pair<Value, Value>> items);
@@ -59,6 +72,9 @@ class Value {
 
     Kind kind() const { return kind_; }
     bool is(Kind kind) const { return kind_ == kind; }
+    bool is(Row row) const { return kind_ == Kind::kList && list_->row == row; }
+    bool has_index() const { return is(Row::kList) || is(Row::kTuple) || is(Row::kRange); }
+    bool is_hashable() const;  // as Python's hash(): may be a key
     bool is_number() const { return kind_ == Kind::kBool || kind_ == Kind::kInt || kind_ == Kind::kFloat; }
     bool is_integer() const { return kind_ == Kind::kBool || kind_ == Kind::kInt; }
 
@@ -107,7 +123,8 @@ bool equal(const Value& a, const Value& b);  // as Python's ==
 // Below, at or above zero; fails for kinds that have no order.
 int compare(const Value& a, const Value& b);
 
-std::string_view type_name(const Value& v);  // Python's
+std::string_view name_of(Row row);           // Python's name of the type
+std::string_view type_name(const Value& v);  // the same
 // str(): the output of {{ }}. If a list or a dict has data, all of its text is data.
 PromptText to_text(const Value& v);
 std::string to_repr(const Value& v);  // repr()

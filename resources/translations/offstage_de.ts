@@ -2094,11 +2094,6 @@
         <translation>ein Token aus model.vocab, nicht &quot;%1&quot;</translation>
     </message>
     <message>
-        <source>the id of &quot;%1&quot; in model.vocab, %2</source>
-        <comment>the_id_in_vocab</comment>
-        <translation>die Nummer von &quot;%1&quot; in model.vocab, %2</translation>
-    </message>
-    <message>
         <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
         <comment>tokens_with_own_ids</comment>
         <translation>Token mit eigenen Nummern; %1 ist die von &quot;%2&quot;</translation>
@@ -2659,11 +2654,6 @@
         <translation>&apos;%1&apos; ist kein Namensraum, daher lässt sich kein Attribut davon setzen</translation>
     </message>
     <message>
-        <source>the method &apos;%1&apos; as a value</source>
-        <comment>method_as_value</comment>
-        <translation>die Methode &apos;%1&apos; als Wert</translation>
-    </message>
-    <message>
         <source>the method &apos;%1&apos; of a text</source>
         <comment>method_of_text</comment>
         <translation>die Methode &apos;%1&apos; eines Textes</translation>
@@ -2934,11 +2924,6 @@
         <translation>tojson mit einer solchen Einrückung</translation>
     </message>
     <message>
-        <source>tojson: a value of type generator</source>
-        <comment>tojson_of_generator</comment>
-        <translation>tojson: ein Wert vom Typ generator</translation>
-    </message>
-    <message>
         <source>tojson: a key of type %1</source>
         <comment>tojson_key_of_type</comment>
         <translation>tojson: ein Schlüssel vom Typ %1</translation>
@@ -3032,11 +3017,6 @@
         <source>the test &apos;divisibleby&apos; without a number to divide by</source>
         <comment>divisibleby_without_number</comment>
         <translation>der Test &apos;divisibleby&apos; ohne eine Zahl als Teiler</translation>
-    </message>
-    <message>
-        <source>printing a generator</source>
-        <comment>printing_generator</comment>
-        <translation>die Ausgabe eines Generators</translation>
     </message>
     <message>
         <source>printing a %1</source>
@@ -4187,6 +4167,66 @@
         <source>&quot;%1&quot; is no repository of the hub; expected OWNER/NAME, OWNER/NAME:Q4_K_M, the address of a page or file at %2, or the name of a suggested model.</source>
         <comment>no_repository_name</comment>
         <translation>„%1“ ist kein Repository des Hubs; erwartet wird BESITZER/NAME, BESITZER/NAME:Q4_K_M, die Adresse einer Seite oder Datei bei %2 oder der Name eines vorgeschlagenen Modells.</translation>
+    </message>
+    <message>
+        <source>The vocabulary has ids of more than one text (texts: %1; the first is of the id %2, %3, which is written %4).</source>
+        <comment>vocab_ids_twice</comment>
+        <translation>Der Wortschatz hat Nummern mit mehr als einem Text (Texte: %1; der erste gehört zur Nummer %2, %3, die als %4 geschrieben wird).</translation>
+    </message>
+    <message>
+        <source>Added tokens have other ids than the file says, as in Hugging Face&apos;s tokenizers library (tokens: %1; the first is %2, of %3, now %4).</source>
+        <comment>added_tokens_moved</comment>
+        <translation>Hinzugefügte Token haben andere Nummern als in der Datei, wie in der Bibliothek tokenizers von Hugging Face (Token: %1; das erste ist %2, in der Datei %3, jetzt %4).</translation>
+    </message>
+    <message>
+        <source>the argument &apos;%1&apos; twice</source>
+        <comment>argument_twice</comment>
+        <translation>das Argument &apos;%1&apos; zweimal</translation>
+    </message>
+    <message>
+        <source>the attribute &apos;%1&apos; of a value of type %2</source>
+        <comment>attribute_as_value</comment>
+        <translation>das Attribut &apos;%1&apos; eines Wertes vom Typ %2</translation>
+    </message>
+    <message>
+        <source>a key of type %1</source>
+        <comment>key_of_type</comment>
+        <translation>ein Schlüssel vom Typ %1</translation>
+    </message>
+    <message>
+        <source>the last item of a generator</source>
+        <comment>last_of_generator</comment>
+        <translation>der letzte Wert eines Generators</translation>
+    </message>
+    <message>
+        <source>a generator that gave a part of its items before</source>
+        <comment>iterator_used_again</comment>
+        <translation>ein Generator, der vorher schon einen Teil seiner Werte gegeben hat</translation>
+    </message>
+    <message>
+        <source>a generator of a namespace&apos;s values, which were changed before it gave them</source>
+        <comment>iterator_of_changed_namespace</comment>
+        <translation>ein Generator von Werten eines Namensraums, die geändert wurden, bevor er sie gab</translation>
+    </message>
+    <message>
+        <source>a loop whose filter reads a namespace that the loop changes</source>
+        <comment>loop_of_changed_namespace</comment>
+        <translation>eine Schleife, deren Filter einen Namensraum liest, den die Schleife ändert</translation>
+    </message>
+    <message>
+        <source>the test &apos;sameas&apos; of two values of type %1</source>
+        <comment>sameas_of_type</comment>
+        <translation>der Test &apos;sameas&apos; zweier Werte vom Typ %1</translation>
+    </message>
+    <message>
+        <source>dictsort by something else than &quot;key&quot; or &quot;value&quot;</source>
+        <comment>dictsort_by</comment>
+        <translation>dictsort nach etwas anderem als „key“ oder „value“</translation>
+    </message>
+    <message>
+        <source>the name &apos;%1&apos;</source>
+        <comment>the_name</comment>
+        <translation>der Name &apos;%1&apos;</translation>
     </message>
 </context>
 <context>

@@ -2094,11 +2094,6 @@
         <translation>một token của model.vocab, không phải &quot;%1&quot;</translation>
     </message>
     <message>
-        <source>the id of &quot;%1&quot; in model.vocab, %2</source>
-        <comment>the_id_in_vocab</comment>
-        <translation>số của &quot;%1&quot; trong model.vocab, tức %2</translation>
-    </message>
-    <message>
         <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
         <comment>tokens_with_own_ids</comment>
         <translation>các token có số riêng; %1 là số của &quot;%2&quot;</translation>
@@ -2659,11 +2654,6 @@
         <translation>&apos;%1&apos; không phải không gian tên nên không đặt được thuộc tính của nó</translation>
     </message>
     <message>
-        <source>the method &apos;%1&apos; as a value</source>
-        <comment>method_as_value</comment>
-        <translation>phương thức &apos;%1&apos; dùng làm giá trị</translation>
-    </message>
-    <message>
         <source>the method &apos;%1&apos; of a text</source>
         <comment>method_of_text</comment>
         <translation>phương thức &apos;%1&apos; của văn bản</translation>
@@ -2934,11 +2924,6 @@
         <translation>tojson với độ thụt dòng như vậy</translation>
     </message>
     <message>
-        <source>tojson: a value of type generator</source>
-        <comment>tojson_of_generator</comment>
-        <translation>tojson: giá trị kiểu generator</translation>
-    </message>
-    <message>
         <source>tojson: a key of type %1</source>
         <comment>tojson_key_of_type</comment>
         <translation>tojson: khóa kiểu %1</translation>
@@ -3032,11 +3017,6 @@
         <source>the test &apos;divisibleby&apos; without a number to divide by</source>
         <comment>divisibleby_without_number</comment>
         <translation>phép thử &apos;divisibleby&apos; không có số để chia</translation>
-    </message>
-    <message>
-        <source>printing a generator</source>
-        <comment>printing_generator</comment>
-        <translation>in ra một generator</translation>
     </message>
     <message>
         <source>printing a %1</source>
@@ -4187,6 +4167,66 @@
         <source>&quot;%1&quot; is no repository of the hub; expected OWNER/NAME, OWNER/NAME:Q4_K_M, the address of a page or file at %2, or the name of a suggested model.</source>
         <comment>no_repository_name</comment>
         <translation>“%1” không phải là một kho của hub; cần CHỦ/TÊN, CHỦ/TÊN:Q4_K_M, địa chỉ của một trang hay tệp ở %2, hoặc tên của một mô hình được gợi ý.</translation>
+    </message>
+    <message>
+        <source>The vocabulary has ids of more than one text (texts: %1; the first is of the id %2, %3, which is written %4).</source>
+        <comment>vocab_ids_twice</comment>
+        <translation>Bộ từ vựng có số ứng với nhiều văn bản (số văn bản: %1; đầu tiên thuộc số %2, %3, được viết là %4).</translation>
+    </message>
+    <message>
+        <source>Added tokens have other ids than the file says, as in Hugging Face&apos;s tokenizers library (tokens: %1; the first is %2, of %3, now %4).</source>
+        <comment>added_tokens_moved</comment>
+        <translation>Các token thêm vào có số khác với số trong tệp, như trong thư viện tokenizers của Hugging Face (số token: %1; đầu tiên là %2, trong tệp là %3, nay là %4).</translation>
+    </message>
+    <message>
+        <source>the argument &apos;%1&apos; twice</source>
+        <comment>argument_twice</comment>
+        <translation>đối số &apos;%1&apos; hai lần</translation>
+    </message>
+    <message>
+        <source>the attribute &apos;%1&apos; of a value of type %2</source>
+        <comment>attribute_as_value</comment>
+        <translation>thuộc tính &apos;%1&apos; của giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>a key of type %1</source>
+        <comment>key_of_type</comment>
+        <translation>khóa kiểu %1</translation>
+    </message>
+    <message>
+        <source>the last item of a generator</source>
+        <comment>last_of_generator</comment>
+        <translation>giá trị cuối của generator</translation>
+    </message>
+    <message>
+        <source>a generator that gave a part of its items before</source>
+        <comment>iterator_used_again</comment>
+        <translation>một generator đã đưa ra một phần các giá trị của nó từ trước</translation>
+    </message>
+    <message>
+        <source>a generator of a namespace&apos;s values, which were changed before it gave them</source>
+        <comment>iterator_of_changed_namespace</comment>
+        <translation>một generator của các giá trị trong namespace đã bị đổi trước khi nó đưa ra</translation>
+    </message>
+    <message>
+        <source>a loop whose filter reads a namespace that the loop changes</source>
+        <comment>loop_of_changed_namespace</comment>
+        <translation>một vòng lặp có bộ lọc đọc namespace mà chính vòng lặp thay đổi</translation>
+    </message>
+    <message>
+        <source>the test &apos;sameas&apos; of two values of type %1</source>
+        <comment>sameas_of_type</comment>
+        <translation>phép thử &apos;sameas&apos; của hai giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>dictsort by something else than &quot;key&quot; or &quot;value&quot;</source>
+        <comment>dictsort_by</comment>
+        <translation>dictsort theo thứ khác với “key” hoặc “value”</translation>
+    </message>
+    <message>
+        <source>the name &apos;%1&apos;</source>
+        <comment>the_name</comment>
+        <translation>tên &apos;%1&apos;</translation>
     </message>
 </context>
 <context>

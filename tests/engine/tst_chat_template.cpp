@@ -193,7 +193,29 @@ class ChatTemplateTest : public QObject {
         row("{{ strange() }}", "the function 'strange'");
         row("{{ strftime_now('%Q') }}", "strftime_now with the directive 'Q'");
         row("{{ 'a'.encode() }}", "the method 'encode'");
-        row("{{ 'a'.format }}", "the method 'format'");
+        row("{{ 'a'.format }}", "the attribute 'format' of a value of type str");
+        row("{{ 'a'.casefold }}", "the attribute 'casefold' of a value of type str");
+        row("{{ {}.items }}", "the attribute 'items' of a value of type dict");
+        row("{{ 5 | attr('real') or (5).real }}", "the filter 'attr'");
+        row("{{ (5).real }}", "the attribute 'real' of a value of type int");
+        row("{{ range(3).start }}", "the attribute 'start' of a value of type range");
+        row("{% for x in [1] %}{{ loop.cycle }}{% endfor %}", "the attribute 'cycle' of a value of type namespace");
+        row("{% macro m() %}{% endmacro %}{{ m.name }}", "the attribute 'name' of a value of type function");
+        row("{{ self }}", "the name 'self'");
+        row("{{ lipsum }}", "printing a function");
+        row("{{ cycler('a') }}", "the function 'cycler'");
+        row("{{ [1] is sameas [1] }}", "the test 'sameas' of two values of type list");
+        row("{{ 'a' is sameas 'a' }}", "the test 'sameas' of two values of type str");
+        row("{{ [1] | map('string') }}", "printing a generator");
+        row("{% set g = [1, 2] | map('string') %}{{ g | first }}{{ g | list }}", "a generator that gave a part");
+        row("{% set g = [1] | map('string') %}{% set h = g | map('int') %}{{ g | list }}", "a generator that gave a");
+        row("{% set n = namespace(a=1) %}{% set g = [n] | map(attribute='a') %}{% set n.a = 2 %}{{ g | list }}",
+            "a generator of a namespace's values");
+        row("{% set n = namespace(a=1) %}{% for x in [1, 2] if n.a %}{{ loop.last }}{% set n.a = 0 %}{% endfor %}",
+            "a loop whose filter reads a namespace");
+        row("{{ 'nan' | float }}", "the number nan");
+        row("{{ (-8) ** 0.5 }}", "the number nan");
+        row("{{ '\u0663' | int }}", "the number");
         row("{{ ''.__class__.__mro__ }}", "");
         row("{{ self.__init__.__globals__ }}", "");
         row("{{ cycler.__init__.__globals__.os.popen('id').read() }}", "");
