@@ -38,7 +38,7 @@ struct TensorPart {
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
     bool is_optional = false;  // of a vector: zeros where the checkpoint lacks it
-    float factor = 1;  // for a vector's values after that
+    float factor = 1;          // for a vector's values after that
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
