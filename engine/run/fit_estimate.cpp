@@ -28,19 +28,26 @@ namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
+// Others are not opened for an estimate, or compute with the opener's threads.
+bool may_be_shared(const LoadRequest& request) {
+    return request.opens_device || request.device.starts_with("cuda");
+}
+
 // Host and device as a load would open them.
 struct EstimateMachine {
-    EstimateMachine(const LoadRequest& request, std::uint64_t vram_bytes, const Measurements& measurements)
+    EstimateMachine(const LoadRequest& request, std::uint64_t vram_bytes, const Measurements& measurements,
+                    FitDevice* shared = nullptr)
         : pool(compute_threads(request.n_threads)),
           host(pool, measurements.compute().form),
           memory(memory_size()),  // threads take addresses and memory as well
-          device(open_device(runs_on_cpu(request) ? "cpu" : request.device, vram_bytes, host)) {
-        measurements.device_products(*device);
+          device((shared != nullptr && may_be_shared(request) ? *shared : own).open(request, vram_bytes, host)) {
+        measurements.device_products(device);
     }
     kernels::ThreadPool pool;
     CpuOperations host;
     MemorySize memory;
-    std::unique_ptr<Backend> device;
+    FitDevice own;
+    Backend& device;
 };
 
 // A model without weights: float32 ones would be rounded where bf16 is requested.
@@ -243,8 +250,26 @@ struct FitEstimator::Terms {
     bool compares = false;
 };
 
-FitEstimator::FitEstimator(const std::string& model, Text text)
-    : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)), shape_(read_model_shape(model, *pool_, source_)) {
+Backend& FitDevice::open(const LoadRequest& request, std::uint64_t vram_bytes, CpuOperations& operations) {
+    const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
+    if (device_ == nullptr || name != name_ || !device_->ok()) {
+        device_.reset();
+        device_ = request.opens_device ? request.opens_device(vram_bytes) : open_device(name, vram_bytes, operations);
+        name_ = name;
+        return *device_;
+    }
+    Backend::StepShape nothing;
+    nothing.n_tokens = 0;
+    device_->reserve(nothing);
+    device_->set_byte_inputs({});
+    return *device_;
+}
+
+FitEstimator::FitEstimator(const std::string& model, Text text, FitDevice* shared)
+    : model_(model),
+      shared_(shared),
+      pool_(std::make_unique<kernels::ThreadPool>(1)),
+      shape_(read_model_shape(model, *pool_, source_)) {
     const std::filesystem::path& files = shape_.directory;
     has_weights_ = text != Text::kHeadersAlone;
     if (files.empty()) return;
@@ -315,10 +340,11 @@ const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& requ
         found.profile = profile.name;
     } else {
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
-        const std::unique_ptr<Backend> device =
-            request.opens_device ? request.opens_device(request.vram_bytes) : open_device(name, 0, host);
-        measurements_of(request).known_device_products(*device);
-        found = known_by(*device, request);
+        FitDevice own;
+        Backend& device =
+            (shared_ != nullptr ? *shared_ : own).open(request, request.opens_device ? request.vram_bytes : 0, host);
+        measurements_of(request).known_device_products(device);
+        found = known_by(device, request);
     }
     return devices_.insert_or_assign(key_of_device(request), std::move(found)).first->second;
 }
@@ -536,12 +562,12 @@ FitEstimate FitEstimator::make_measured(const LoadRequest& request, Terms terms,
                                         const std::stop_token& stop) {
     check_request(request);
     const Measurements measurements = measurements_of(request);
-    EstimateMachine opened(request, 0, measurements);
-    if (opened.device->info().kind == DeviceKind::kCuda) {
-        devices_.insert_or_assign(key_of_device(request), known_by(*opened.device, request));
+    EstimateMachine opened(request, 0, measurements, shared_);
+    if (opened.device.info().kind == DeviceKind::kCuda) {
+        devices_.insert_or_assign(key_of_device(request), known_by(opened.device, request));
     }
     costs_.clear();
-    const Measurements::Machine machine{*opened.device, opened.host, progress, stop};
+    const Measurements::Machine machine{opened.device, opened.host, progress, stop};
     terms.machine = &machine;
     terms.memory = opened.memory;
     return terms.for_any_computer ? make(request, terms) : make_with_changes(request, terms);
@@ -584,7 +610,7 @@ CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& prog
     Measurements measurements(request, shape.spec, type_read(request, shape), shape.name, shape.directory);
     if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, memory_size());
     EstimateMachine machine(request, request.vram_bytes, measurements);
-    CostTable table = measurements.remeasured({*machine.device, machine.host, progress, stop});
+    CostTable table = measurements.remeasured({machine.device, machine.host, progress, stop});
     if (not_kept != nullptr) *not_kept = measurements.kept().problem();
     return table;
 }

@@ -27,6 +27,7 @@
 
 namespace offstage::engine {
 
+class CpuOperations;
 class Measurements;
 
 // Memory that this program holds now and releases before the next load: it counts as
@@ -94,12 +95,25 @@ struct FitEstimate {
     std::vector<Message> all_notes() const;  // the planner's and the memory's before `notes`
 };
 
+// A GPU that estimates of several models share: the first that needs it opens it, and it
+// stays open for as long as this exists. One thread.
+class FitDevice {
+  public:
+    // The request's device, with no scratch memory, and products in their first form.
+    // `operations`: as open_device(). Throws Error as that does.
+    Backend& open(const LoadRequest& request, std::uint64_t vram_bytes, CpuOperations& operations);
+
+  private:
+    std::string name_;
+    std::unique_ptr<Backend> device_;
+};
+
 // Reads the headers of one model once, then makes any number of estimates, in a few
 // milliseconds each. Uses a load's planner: a model that fits here fits in a load, unless
 // the machine's memory changes in between. Forecasts with the stored costs of this
 // machine (Measurements::kept_costs()). No weight is read. Emulated devices and the CPU
 // are not opened; a CUDA device is opened for a moment the first time (about a second),
-// and its free memory is as of then.
+// or once for all that share a FitDevice, and its free memory is as of then.
 //
 // One thread at a time. Not for the GUI thread if the device is a CUDA device.
 class FitEstimator {
@@ -112,7 +126,8 @@ class FitEstimator {
     };
 
     // Throws Error as a load does when the model or its tokenizer cannot be used.
-    explicit FitEstimator(const std::string& model, Text text = Text::kWanted);
+    // `shared` must outlive this object; nullptr: devices are opened for this one alone.
+    explicit FitEstimator(const std::string& model, Text text = Text::kWanted, FitDevice* shared = nullptr);
 
     const std::string& model() const { return model_; }
     const ModelSpec& spec() const { return shape_.spec; }
@@ -163,6 +178,7 @@ class FitEstimator {
     void suggest(FitEstimate& report, const LoadRequest& request, const FitHeld& held);
 
     std::string model_;
+    FitDevice* shared_;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
     bool has_weights_ = true;

@@ -21,11 +21,18 @@ namespace {
 constexpr double kFewestBits = 4;
 constexpr double kMostBitsInRam = 5;
 
-// What a load may take, bytes.
-struct Room {
-    std::uint64_t device = 0;
-    std::uint64_t all = 0;  // and RAM
+// What one call is about: the request, the device of all its estimates, and what a load
+// may take, bytes.
+struct Looking {
+    const SuggestionRequest& request;
+    FitDevice device = {};
+    std::uint64_t device_room = 0;
+    std::uint64_t room = 0;  // and RAM
 };
+
+FitEstimator estimator_of(Looking& looking, const std::string& synthetic) {
+    return FitEstimator(synthetic, FitEstimator::Text::kWanted, &looking.device);
+}
 
 std::string synthetic_name(const CatalogueModel& model, const std::string& type) {
     return "synthetic:" + model.shape + "?type=" + type;
@@ -46,12 +53,14 @@ SuggestedPlace place_of(const FitEstimate& fit) {
     return on_device == std::ssize(fit.plan.places) ? SuggestedPlace::kDevice : SuggestedPlace::kDeviceAndRam;
 }
 
-Room room_of(const SuggestionRequest& request) {
-    FitEstimator any("synthetic:" + catalogue().shapes.front().name);
+void find_room(Looking& looking) {
+    const SuggestionRequest& request = looking.request;
+    FitEstimator any = estimator_of(looking, "synthetic:" + catalogue().shapes.front().name);
     const FitEstimate fit = any.estimate(request_at(request, request.contexts.front()), request.held);
     // The device has not got what was asked for.
     if (fit.ram.budget == 0) throw Error(ErrorKind::kOutOfMemory, fit.problem);
-    return {fit.vram.budget, fit.vram.budget + fit.ram.budget};
+    looking.device_room = fit.vram.budget;
+    looking.room = fit.vram.budget + fit.ram.budget;
 }
 
 Suggestion file_of(const CatalogueModel& model, const std::string& type) {
@@ -69,16 +78,17 @@ Suggestion file_of(const CatalogueModel& model, const std::string& type) {
 }
 
 // What this computer makes of it: a file that is larger than all memory is not planned.
-void look_at_file(const SuggestionRequest& request, const Room& room, Suggestion& file) {
+void look_at_file(Looking& looking, Suggestion& file) {
+    const SuggestionRequest& request = looking.request;
     file.contexts.clear();
     file.place = SuggestedPlace::kNowhere;
     std::optional<FitEstimator> estimator;
     for (const std::int64_t wanted : request.contexts) {
         auto& at = file.contexts.emplace_back();
         at.context = std::min(wanted, file.model.context);
-        at.short_by = file.file_bytes - std::min(file.file_bytes, room.all);
+        at.short_by = file.file_bytes - std::min(file.file_bytes, looking.room);
         if (at.short_by > 0) continue;
-        if (!estimator) estimator.emplace(synthetic_name(file.model, file.type));
+        if (!estimator) estimator.emplace(estimator_of(looking, synthetic_name(file.model, file.type)));
         estimator->set_prompt(std::max<std::int64_t>(1, at.context - kSuggestedAnswer));
         const FitEstimate fit = estimator->estimate(request_at(request, at.context), request.held);
         const SuggestedPlace place = place_of(fit);
@@ -89,19 +99,19 @@ void look_at_file(const SuggestionRequest& request, const Room& room, Suggestion
     }
 }
 
-Suggestion best_file(const SuggestionRequest& request, const Room& room, const CatalogueModel& model,
-                     const std::stop_token& stop) {
+Suggestion best_file(Looking& looking, const CatalogueModel& model, const std::stop_token& stop) {
     const auto look = [&](Suggestion& file) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_cancelled);
-        look_at_file(request, room, file);
+        look_at_file(looking, file);
     };
     std::vector<Suggestion> files;  // most bits first
-    for (const std::string& type : request.type.empty() ? model.types : std::vector{request.type}) {
+    const std::string& asked = looking.request.type;
+    for (const std::string& type : asked.empty() ? model.types : std::vector{asked}) {
         files.push_back(file_of(model, type));
     }
     const bool one = files.size() == 1;
     for (Suggestion& file : files) {
-        if (one || file.bits < kFewestBits || file.file_bytes > room.device) continue;
+        if (one || file.bits < kFewestBits || file.file_bytes > looking.device_room) continue;
         look(file);
         if (file.place == SuggestedPlace::kDevice) return file;
     }
@@ -115,9 +125,9 @@ Suggestion best_file(const SuggestionRequest& request, const Room& room, const C
 }
 
 // The costs of the file are measured and kept, and its forecasts follow from them.
-void measure_costs(const SuggestionRequest& request, const Suggestion& of, const std::stop_token& stop) {
-    FitEstimator estimator(synthetic_name(of.model, of.type));
-    estimator.measure(request_at(request, of.contexts.front().context), request.held, {}, stop);
+void measure_costs(Looking& looking, const Suggestion& of, const std::stop_token& stop) {
+    FitEstimator estimator = estimator_of(looking, synthetic_name(of.model, of.type));
+    estimator.measure(request_at(looking.request, of.contexts.front().context), looking.request.held, {}, stop);
 }
 
 // Without its separators, in small letters.
@@ -164,7 +174,8 @@ std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::sp
                                        const std::stop_token& stop) {
     std::vector<Suggestion> all;
     std::map<std::string, Suggestion> by_shape;
-    const Room room = room_of(request);
+    Looking looking{request};
+    find_room(looking);
     for (const CatalogueModel& model : catalogue().models) {
         if (request.good_for.empty() || model.good_for == request.good_for) {
             all.emplace_back().model = model;
@@ -175,11 +186,11 @@ std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::sp
         std::string shape = model.shape + " " + std::to_string(model.context);
         for (const std::string& type : model.types) shape += " " + type;
         if (!by_shape.contains(shape)) {
-            Suggestion file = best_file(request, room, model, stop);
+            Suggestion file = best_file(looking, model, stop);
             const bool lacks_costs = file.contexts.front().fits && !file.contexts.front().forecast;
             if (request.measure && lacks_costs) {
-                measure_costs(request, file, stop);
-                look_at_file(request, room, file);
+                measure_costs(looking, file, stop);
+                look_at_file(looking, file);
             }
             by_shape.emplace(shape, std::move(file));
         }

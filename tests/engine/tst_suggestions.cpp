@@ -7,12 +7,15 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/device/cpu_operations.h"
+#include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/model_finder.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/synthetic.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/suggestions.h"
+#include "kernels/thread_pool.h"
 
 using namespace offstage::engine;
 
@@ -161,6 +164,45 @@ class TestSuggestions : public QObject {
         QVERIFY(all[2].here.empty());
         // The model with the shorter name is another one.
         QVERIFY(named(all, "Qwen3-30B-A3B").here.empty());
+    }
+
+    // A GPU takes about a second to open.
+    void device_isOpenedOnce_forAllModels() {
+        offstage::kernels::ThreadPool pool(1);
+        CpuOperations host(pool, offstage::kernels::GemmMode::kF32);
+        SuggestionRequest request = wanted(12 * kGiB, 64 * kGiB);
+        const std::vector<Suggestion> accounted = suggest_models(request, {}, {}, {});
+        int opened = 0;
+        request.load.opens_device = [&](std::uint64_t vram) {
+            ++opened;
+            return open_device("emulated:fiddler-env1", vram, host);
+        };
+        const std::vector<Suggestion> all = suggest_models(request, {}, {}, {});
+        QCOMPARE(opened, 1);
+        QCOMPARE(all.size(), accounted.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            QCOMPARE(all[i].model.name, accounted[i].model.name);
+            QCOMPARE(all[i].type, accounted[i].type);
+        }
+    }
+
+    void device_isOpenedOnce_forEstimatesAndMeasurements() {
+        offstage::kernels::ThreadPool pool(1);
+        CpuOperations host(pool, offstage::kernels::GemmMode::kF32);
+        LoadRequest request = wanted(0, 0).load;
+        request.context = 256;
+        int opened = 0;
+        request.opens_device = [&](std::uint64_t vram) {
+            ++opened;
+            return open_device("emulated:fiddler-env1", vram, host);
+        };
+        FitDevice shared;
+        for (const char* const model : {"synthetic:granite-1b-a400m?layers=2", "synthetic:granite-1b-a400m?layers=3"}) {
+            FitEstimator estimator(model, FitEstimator::Text::kWanted, &shared);
+            QVERIFY(estimator.estimate(request).fits);
+            QVERIFY(estimator.measure(request, {}, {}, {}).forecast);
+        }
+        QCOMPARE(opened, 1);
     }
 
     void suggesting_showsEach_andStops() {
