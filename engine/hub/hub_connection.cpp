@@ -30,11 +30,22 @@ constexpr int kMostRedirects = 10;
 constexpr long kLongestRetryAfter = 120;  // seconds; a longer one ends with a sentence
 constexpr qint64 kBufferBytes = 4 << 20;  // that Qt reads ahead of us
 constexpr std::size_t kMostTokenBytes = 4096;
+// For an answer's headers, which Qt keeps however many come; huggingface_hub waits as long.
+constexpr std::chrono::milliseconds kHeadPatience{10'000};
 constexpr std::size_t kMostIgnoredBytes = 65536;  // of the body of an error or a redirect
 
+// Where Qt (6.4) knows that there is no proxy, it reads headers from an unbuffered socket,
+// byte by byte as long as there are more, and its thread takes no abort() meanwhile. The
+// default proxy is none either, and is asked for later.
 class SystemProxies : public QNetworkProxyFactory {
   public:
-    QList<QNetworkProxy> queryProxy(const QNetworkProxyQuery& query) override { return systemProxyForQuery(query); }
+    QList<QNetworkProxy> queryProxy(const QNetworkProxyQuery& query) override {
+        QList<QNetworkProxy> proxies = systemProxyForQuery(query);
+        for (QNetworkProxy& proxy : proxies) {
+            if (proxy.type() == QNetworkProxy::NoProxy) proxy = QNetworkProxy(QNetworkProxy::DefaultProxy);
+        }
+        return proxies;
+    }
 };
 
 std::string variable(const char* name) {
@@ -201,7 +212,7 @@ HubConnection::Answer HubConnection::ask_once(const QUrl& address, const std::op
         QMetaObject::invokeMethod(
             &loop, [&reply] { reply->abort(); }, Qt::QueuedConnection);
     });
-    silence.start(access_.patience);
+    silence.start(std::min(access_.patience, kHeadPatience));
     loop.exec();
     read_body();
     if (failure) std::rethrow_exception(failure);

@@ -20,7 +20,7 @@ struct HubAccess {
     std::string endpoint = "https://huggingface.co";  // without a slash at its end
     std::string token;                                // sent to the endpoint alone; empty: none
     bool token_is_kept = false;                       // left out where the endpoint refuses it
-    std::chrono::milliseconds patience{30'000};       // without a byte
+    std::chrono::milliseconds patience{30'000};       // without a byte; 10 s at most for headers
     std::chrono::milliseconds first_wait{500};        // before the first repetition, then twice as long each
     int repetitions = 8;                              // without any progress, two minutes
 };

@@ -113,17 +113,12 @@ class HubServer {
     }
 
   private:
-    // Of headers without an end. Qt (6.4) reads headers byte by byte until none are
-    // there, and its thread cannot be ended meanwhile: after five seconds it is left
-    // alone, and is never deleted if the thread that began it has ended.
-    static constexpr qint64 kEndlessBytes = 1 << 16;
-
     struct Connection {
         QPointer<QTcpSocket> socket;
         QByteArray in;
-        QByteArray out;      // of a body, still to be sent
-        bool cuts = false;   // after `out`
-        qint64 endless = 0;  // bytes of headers, still to be sent
+        QByteArray out;        // of a body, still to be sent
+        bool cuts = false;     // after `out`
+        bool endless = false;  // sends headers as long as they are read
     };
 
     void listen() {
@@ -246,7 +241,7 @@ class HubServer {
         if (fault) fault(request, answer);
         if (answer.isSilent) return;
         QByteArray head = "HTTP/1.1 " + QByteArray::number(answer.status) + " Of course\r\n" + answer.headers;
-        connection.endless = answer.hasEndlessHeaders ? kEndlessBytes : 0;
+        connection.endless = answer.hasEndlessHeaders;
         if (!answer.hasEndlessHeaders) head += "Content-Length: " + QByteArray::number(answer.body.size()) + "\r\n\r\n";
         connection.cuts = answer.cutAfter >= 0;
         if (!answer.hasEndlessHeaders)
@@ -258,8 +253,8 @@ class HubServer {
     void pump(Connection& connection) {
         constexpr qint64 kAhead = 1 << 18;
         if (connection.socket == nullptr) return;
-        while (connection.endless > 0 && connection.socket->bytesToWrite() < kAhead) {
-            connection.endless -= connection.socket->write("X-More: " + QByteArray(1000, 'x') + "\r\n");
+        while (connection.endless && connection.socket->bytesToWrite() < kAhead) {
+            if (connection.socket->write("X-More: " + QByteArray(1000, 'x') + "\r\n") <= 0) return;
         }
         while (!connection.out.isEmpty() && connection.socket->bytesToWrite() < kAhead) {
             const qint64 n = std::min<qint64>({connection.out.size(), 1 << 16, m_allowed - m_sent});

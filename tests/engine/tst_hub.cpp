@@ -388,6 +388,27 @@ class TestHub : public QObject {
         QCOMPARE(contents(get_model(wanted, {})), m_hub->file(kFile));
     }
 
+    // Qt's thread, too: it takes the abort while headers come.
+    void headersWithoutAnEnd_leaveNoThread() {
+        const auto threads = [] {
+            const fs::directory_iterator all("/proc/self/task");
+            return std::count_if(begin(all), end(all), [](const fs::directory_entry& thread) {
+                return contents(thread.path() / "comm").startsWith("QNetworkAccess");
+            });
+        };
+        m_hub->setFault([](const HubRequest&, HubAnswer& answer) { answer.hasEndlessHeaders = true; });
+        const auto before = threads();
+        {
+            HubAccess impatient = access();
+            impatient.patience = std::chrono::milliseconds(200);
+            HubConnection connection(impatient);
+            const QString said = sentence_of([&] { static_cast<void>(connection.get("/api/x", "x", 1000, {})); });
+            QCOMPARE(threads(), before + 1);
+            QVERIFY2(said.startsWith(QStringLiteral("127.0.0.1 was not reached: ")), qPrintable(said));
+        }
+        QCOMPARE(threads(), before);
+    }
+
     // By a server that knows no ranges; it comes in several pieces.
     void wholeFile_asOnePart_isTaken() {
         m_hub->add(kFile, random_bytes(300'000, 7));
@@ -439,6 +460,24 @@ class TestHub : public QObject {
         m_hub->setFault([&](const HubRequest&, HubAnswer& answer) { answer.body = listing; });
         const QString said = sentence_of([&] { static_cast<void>(download()); });
         QVERIFY2(said.contains(sentence), qPrintable(said));
+    }
+
+    void listings_ofTheFuzzersCorpus() {
+        int read = 0, refused = 0;
+        for (const fs::directory_entry& each :
+             fs::directory_iterator(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/hub_listing")) {
+            try {
+                const HubRepository found =
+                    parse_hub_listing(contents(each.path()).toStdString(), kRepository, "main", "hub");
+                QVERIFY2(!models_of(found).empty(), each.path().c_str());
+                ++read;
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
+                ++refused;
+            }
+        }
+        QCOMPARE(read, 3);
+        QCOMPARE(refused, 1);
     }
 
     void listing_thatIsCut_isAskedForAgain() {
