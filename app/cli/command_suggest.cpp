@@ -19,6 +19,8 @@ struct SuggestOptions : engine::SuggestionRequest {
     ModelOptions model;
     bool known_costs = false;
     bool all = false;
+    bool markdown = false;
+    int first = 0;  // models of the list; 0: all
 };
 
 std::string billions(std::int64_t weights) {
@@ -28,8 +30,16 @@ std::string billions(std::int64_t weights) {
     return text;
 }
 
+// "116.8 at 4k": the model's own context.
+std::string at_context(double value, std::int64_t context) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.1f at %lldk", value, static_cast<long long>(context / 1024));
+    return text;
+}
+
 engine::Table table_of(const std::vector<engine::Suggestion>& suggestions, const SuggestOptions& options) {
-    engine::Table table({{"model", -1}, {"for", -1}, {"weights", -1}, {"file", -1}, {"size", -1}, {"room in", -1}});
+    engine::Table table(
+        {{"model", -1}, {"for", -1}, {"weights", -1}, {"file", -1}, {"bits", -1, 2}, {"size", -1}, {"room in", -1}});
     for (const std::int64_t context : options.contexts) {
         const std::string at = std::to_string(context / 1024) + "k ";
         table.add_column({at + "tokens/s", -1, 1});
@@ -39,13 +49,17 @@ engine::Table table_of(const std::vector<engine::Suggestion>& suggestions, const
         if (!options.all && one.place == engine::SuggestedPlace::kNowhere) continue;
         auto& row = table.add({one.model.name + (one.here.empty() ? "" : " (on this computer)"), one.model.good_for,
                                billions(one.total_weights) + "B, " + billions(one.active_weights) + "B active",
-                               engine::file_type_name(one.type), engine::format_bytes(one.file_bytes),
+                               engine::file_type_name(one.type), one.bits, engine::format_bytes(one.file_bytes),
                                engine::place_text(one)});
         for (std::size_t i = 0; i < one.contexts.size(); ++i) {
             const auto& at = one.contexts[i];
-            const bool shown = at.forecast && at.context == options.contexts[i];  // not of a shorter one
-            row.push_back(shown ? engine::Cell(at.forecast->decode_tokens_per_s) : engine::Cell());
-            row.push_back(shown ? engine::Cell(at.forecast->ttft_s) : engine::Cell());
+            const bool is_shorter = at.context != options.contexts[i];
+            const bool shown = at.forecast && (i == 0 || !is_shorter);  // a shorter one stands there already
+            for (const double value : {shown ? at.forecast->decode_tokens_per_s : 0, shown ? at.forecast->ttft_s : 0}) {
+                row.push_back(!shown       ? engine::Cell()
+                              : is_shorter ? at_context(value, at.context)
+                                           : engine::Cell(value));
+            }
         }
     }
     return table;
@@ -80,6 +94,8 @@ void declare_suggest(CLI::App& command, SuggestOptions& options) {
     command.add_option("--type", options.type, "All in files of this type, \"q8_0\", instead of the one that suits");
     command.add_flag("--known-costs", options.known_costs, "Measure nothing: speeds only where costs are known");
     command.add_flag("--all", options.all, "Those that have no room, too");
+    command.add_option("--first", options.first, "So many of the list alone")->check(CLI::Range(1, 1000));
+    command.add_flag("--markdown", options.markdown, "A table in Markdown");
     add_json_option(command, options.model.json);
 }
 
@@ -94,18 +110,20 @@ int run_suggest(const SuggestOptions& options) {
                   false});
     };
     return run_until_interrupt([&](const std::stop_token& stop) {
-        const std::vector<engine::Suggestion> all = engine::suggest_models(request, found.models, show, stop);
+        std::vector<engine::Suggestion> all = engine::suggest_models(request, found.models, show, stop);
+        const auto n = options.all ? 0 : std::count_if(all.begin(), all.end(), [](const engine::Suggestion& one) {
+            return one.place == engine::SuggestedPlace::kNowhere;
+        });
+        if (options.first > 0) all.resize(std::min(all.size(), static_cast<std::size_t>(options.first)));
         if (options.model.json) {
             auto list = nlohmann::ordered_json::array();
             for (const engine::Suggestion& one : all) list.push_back(to_json(one));
             print_json({{"suggestions", list}});
             return 0;
         }
-        std::cout << table_of(all, options).text();
-        const auto n = std::count_if(all.begin(), all.end(), [](const engine::Suggestion& one) {
-            return one.place == engine::SuggestedPlace::kNowhere;
-        });
-        if (n > 0 && !options.all) std::cout << n << " more have no room (--all lists them)\n";
+        const engine::Table table = table_of(all, options);
+        std::cout << (options.markdown ? table.markdown() : table.text());
+        if (n > 0 && !options.markdown) std::cout << n << " more have no room (--all lists them)\n";
         std::cout << std::flush;
         return 0;
     });

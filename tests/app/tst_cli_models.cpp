@@ -57,8 +57,8 @@ class TestCliModels : public QObject {
         QCOMPARE(table.status, 0);
         const QString text = QString::fromUtf8(table.out);
         static const QRegularExpression first(QStringLiteral(
-            "^model .*\nQwen3-Coder-30B-A3B-Instruct \\(on this computer\\) +code +30.5B, 3.0B active +Q4_K +16.0 "
-            "GiB +GPU and RAM +\\d"));
+            "^model .*\nQwen3-Coder-30B-A3B-Instruct \\(on this computer\\) +code +30.5B, 3.0B active +Q4_K +4.50 "
+            "+16.0 GiB +GPU and RAM +\\d"));
         QVERIFY2(text.contains(first), table.out.constData());
         QVERIFY2(
             text.contains(QRegularExpression(QStringLiteral("\n\\d+ more have no room \\(--all lists them\\)\n$"))),
@@ -72,6 +72,12 @@ class TestCliModels : public QObject {
         const QJsonObject last = rows.last().toObject();
         QVERIFY(last[QStringLiteral("room_in")].toString().isEmpty());
         QVERIFY(last[QStringLiteral("contexts")][0][QStringLiteral("short_by")].toDouble() > 0);
+        const CliOutcome few = runCommand(
+            suggest + QStringList{QStringLiteral("--first"), QStringLiteral("2"), QStringLiteral("--markdown")});
+        const QList<QByteArray> lines = few.out.trimmed().split('\n');
+        QCOMPARE(lines.size(), 4);  // heads, what parts them, two models
+        QVERIFY2(lines[1].startsWith("|---"), few.out.constData());
+        QVERIFY2(lines[2].startsWith("| Qwen3-Coder-30B-A3B-Instruct (on this computer) |"), few.out.constData());
         const CliOutcome wrong =
             runCommand({QStringLiteral("suggest"), QStringLiteral("--for"), QStringLiteral("poetry")});
         QCOMPARE(wrong.status, 2);

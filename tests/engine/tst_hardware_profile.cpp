@@ -145,6 +145,10 @@ void TestHardwareProfile::shipped_profiles_are_whole_data() {
     QTest::addRow("rtx-5080") << "rtx-5080" << 16 << 63.0 << false;
     QTest::addRow("rtx-5090-laptop") << "rtx-5090-laptop" << 24 << 63.0 << false;
     QTest::addRow("rtx-5090") << "rtx-5090" << 32 << 63.0 << false;
+    QTest::addRow("rtx-4060-laptop-i7") << "rtx-4060-laptop-i7" << 8 << 15.75 << true;
+    QTest::addRow("rtx-3060-desktop") << "rtx-3060-desktop" << 12 << 15.75 << true;
+    QTest::addRow("rtx-3090-desktop") << "rtx-3090-desktop" << 24 << 31.5 << true;
+    QTest::addRow("rtx-4090-desktop") << "rtx-4090-desktop" << 24 << 31.5 << true;
     QTest::addRow("corm") << "corm" << 24 << 31.5 << true;
     QTest::addRow("fiddler-env1") << "fiddler-env1" << 24 << 15.75 << true;
     QTest::addRow("fiddler-env2") << "fiddler-env2" << 48 << 31.5 << true;
