@@ -22,6 +22,7 @@
 #include "ui/load/downloads_dialog.h"
 #include "ui/load/suggestions_dialog.h"
 #include "ui/window/main_window.h"
+#include "ui/window/unsaved_guard.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -225,7 +226,53 @@ class TestDownloads : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Done, 60'000);
     }
 
-    // Closing the program asks nothing; the next start says what was under way.
+    // It would stop without a word, though nothing that has come is lost.
+    void closingTheWindow_asksWhileSomethingIsGot_andOnlyThen() {
+        test::WindowFixture f;
+        f.window->show();
+        auto& queue = *f.window->findChild<DownloadQueue*>();
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        const auto question = [&f] { return f.window->findChild<QMessageBox*>(); };
+        QVERIFY(!f.window->close());
+        QVERIFY(f.window->isVisible());
+        QVERIFY(question() != nullptr && question()->isVisible());
+        QCOMPARE(question()->text(), QStringLiteral("maker/Tiny-GGUF:Q4_K_M is still being downloaded."));
+        QVERIFY(question()->informativeText().contains(QStringLiteral("of 14.0 MiB have come. Closing pauses this.")));
+        QVERIFY(!f.window->close());  // no second one
+        QCOMPARE(f.window->findChildren<QMessageBox*>().size(), 1);
+        test::picture(*question(), QStringLiteral("download-close"), {480}, 200);
+        QTest::keyClick(question(), Qt::Key_Escape);
+        QTRY_VERIFY(question() == nullptr);
+        QCOMPARE(queue.at(0).state, Download::State::Running);
+        QVERIFY(!f.window->close());
+        QTest::mouseClick(&find<QPushButton>(*question(), "Close"), Qt::LeftButton);
+        QTRY_VERIFY(!f.window->isVisible());
+        QCOMPARE(settings::kDownloads.value(), QStringList{m_name});
+        QVERIFY(!blobs().isEmpty());
+    }
+
+    void closingTheWindow_asksNothing_whereNothingRuns() {
+        test::WindowFixture f;
+        f.window->show();
+        auto& queue = *f.window->findChild<DownloadQueue*>();
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        queue.pause(0);
+        QVERIFY(f.window->close());
+    }
+
+    void closingTheWindow_asksNothing_whereTheSessionEnds() {
+        test::WindowFixture f;
+        f.window->show();
+        auto& queue = *f.window->findChild<DownloadQueue*>();
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        f.window->findChild<UnsavedGuard*>()->endSession();
+        QVERIFY(f.window->close());
+    }
+
+    // The next start says what was under way.
     void nextStart_saysWhatCanBeResumed() {
         settings::kDownloads.set({QStringLiteral("maker/Tiny-GGUF"), QStringLiteral("maker/Other-GGUF")});
         test::WindowFixture f;

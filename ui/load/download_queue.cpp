@@ -192,6 +192,13 @@ void DownloadQueue::remove(int row) {
     changed(-1);
 }
 
+std::vector<Download> DownloadQueue::underWay() const {
+    std::vector<Download> found;
+    std::copy_if(m_downloads.begin(), m_downloads.end(), std::back_inserter(found),
+                 [](const Download& download) { return download.state < Download::State::Paused; });
+    return found;
+}
+
 bool DownloadQueue::isAlone(const Download& download) const {
     bool alone = true;
     problemOf([&] {

@@ -58,6 +58,9 @@ class DownloadQueue : public QAbstractTableModel {
     // is not: parts do not tell whose they are.
     void remove(int row);
 
+    // What runs or waits, so that closing the program would interrupt it.
+    std::vector<Download> underWay() const;
+
     // No other one of its repository is still to be got.
     bool isAlone(const Download& download) const;
 

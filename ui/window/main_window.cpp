@@ -454,7 +454,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!m_unsaved->mayClose()) {
+    if (!m_unsaved->mayClose() || (!m_unsaved->sessionEnds() && !m_opener->mayClose())) {
         event->ignore();
         return;
     }

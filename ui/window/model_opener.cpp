@@ -1,6 +1,9 @@
 #include "ui/window/model_opener.h"
 
+#include <QApplication>
 #include <QMainWindow>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QStatusBar>
 
 #include "ui/base/settings.h"
@@ -230,6 +233,42 @@ DownloadsDialog* ModelOpener::showDownloads() {
     connect(dialog, &DownloadsDialog::chosen, this, &ModelOpener::openListed);
     dialog->open();
     return dialog;
+}
+
+// Nothing that has come is lost, but the download does not go on by itself.
+bool ModelOpener::mayClose() {
+    const std::vector<Download> downloads = m_downloads->underWay();
+    if (m_pausesDownloads || downloads.empty() || !m_window.isVisible()) {
+        return true;
+    }
+    if (m_question == nullptr) {
+        const Download& first = downloads.front();
+        const int n = static_cast<int>(downloads.size());
+        m_question = new QMessageBox(&m_window);
+        m_question->setAttribute(Qt::WA_DeleteOnClose);
+        m_question->setWindowTitle(tr("Close Offstage"));
+        m_question->setTextFormat(Qt::PlainText);
+        m_question->setText(n == 1 ? tr("%1 is still being downloaded.").arg(first.name)
+                                   : tr("%n model(s) are still being downloaded.", nullptr, n));
+        const QString come =
+            first.bytesTotal == 0
+                ? QString()
+                : tr("%1 of %2 have come.").arg(bytesText(first.bytesDone), bytesText(first.bytesTotal));
+        const QString kept = tr("Closing pauses this. What has come is kept, and the next start can resume it.");
+        m_question->setInformativeText(n == 1 && !come.isEmpty() ? come + u' ' + kept : kept);
+        QPushButton* close = m_question->addButton(tr("Close"), QMessageBox::AcceptRole);
+        QPushButton* stay = m_question->addButton(tr("Keep downloading"), QMessageBox::RejectRole);
+        m_question->setDefaultButton(stay);
+        m_question->setEscapeButton(stay);
+        connect(close, &QPushButton::clicked, this, [this] {
+            m_pausesDownloads = true;
+            m_window.close();
+        });
+        m_question->open();
+    }
+    m_window.setWindowState(m_window.windowState() & ~Qt::WindowMinimized);
+    QApplication::alert(&m_window);
+    return false;
 }
 
 void ModelOpener::openAsChosen(const engine::LoadRequest& request) {

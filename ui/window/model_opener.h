@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QPointer>
 
 #include "engine/model/model_finder.h"
 #include "ui/base/message.h"
@@ -12,6 +13,7 @@
 #include "ui/window/recent_models.h"
 
 class QMainWindow;
+class QMessageBox;
 
 namespace offstage::ui {
 
@@ -65,6 +67,10 @@ class ModelOpener : public QObject {
     // An emulated GPU that is too small for the demo model: experts come and go.
     void tryEmulatedGpu();
 
+    // Whether the window may close now; false: a question about the downloads that this
+    // would interrupt, whose answer closes the window or not.
+    bool mayClose();
+
   public Q_SLOTS:
     // Those remedies of a problem that open a model.
     void handle(offstage::ui::ProblemAction action);
@@ -100,7 +106,9 @@ class ModelOpener : public QObject {
     RecentModels m_recent;
     LocalModels* m_local = nullptr;
     DownloadQueue* m_downloads;
-    FitWorker* m_looker = nullptr;  // made when first needed
+    QPointer<QMessageBox> m_question;  // whether to close
+    bool m_pausesDownloads = false;    // its answer
+    FitWorker* m_looker = nullptr;     // made when first needed
     engine::LoadRequest m_lookedAt;
     QString m_opened;    // the working one
     QString m_loading;   // the one being opened

@@ -26,6 +26,7 @@ class UnsavedGuard : public QObject {
     UnsavedBar& bar() const { return *m_bar; }
     // Whether the window may close now; false: the bar asks.
     bool mayClose();
+    bool sessionEnds() const { return m_sessionEnds; }  // no time is left for questions
     // Saves the unsaved conversations in ConversationList::exportTo()'s format, with
     // their drafts; then closes, if the window was to be closed.
     void saveTo(const QString& file);
