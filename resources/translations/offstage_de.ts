@@ -4555,6 +4555,30 @@
         <source>Another Offstage still uses the file, so it was left as it is. Close all others, and try again: then what can be read is taken over.</source>
         <translation>Ein anderes Offstage benutzt die Datei noch, deshalb blieb sie, wie sie ist. Alle anderen schließen und erneut versuchen: Dann wird übernommen, was sich lesen lässt.</translation>
     </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Angehalten</translation>
+    </message>
+    <message>
+        <source>Not answered</source>
+        <translation>Nicht beantwortet</translation>
+    </message>
+    <message>
+        <source>Not complete</source>
+        <translation>Nicht vollständig</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>Der Kontext ist voll</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
+        <translation>Endete an der Grenze von %1 Tokens (Anweisungen und Sampling)</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -4939,28 +4963,12 @@
         <translation>Prompt wird gelesen&#xa0;…</translation>
     </message>
     <message>
-        <source>Stopped</source>
-        <translation>Angehalten</translation>
-    </message>
-    <message>
-        <source>The model ended its turn within the thought, without an answer</source>
-        <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Dieser Prompt kann nicht beantwortet werden</translation>
     </message>
     <message>
         <source>The answer could not be written</source>
         <translation>Die Antwort konnte nicht geschrieben werden</translation>
-    </message>
-    <message>
-        <source>Not answered</source>
-        <translation>Nicht beantwortet</translation>
-    </message>
-    <message>
-        <source>Not complete</source>
-        <translation>Nicht vollständig</translation>
     </message>
     <message>
         <source>The answer ended early</source>
@@ -4981,10 +4989,6 @@
     <message>
         <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
         <translation>Die Antwort endete, weil die Unterhaltung den Kontext des Modells füllt: %1 Tokens.</translation>
-    </message>
-    <message>
-        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
-        <translation>Endete an der Grenze von %1 Tokens (Anweisungen und Sampling)</translation>
     </message>
     <message>
         <source>This prompt is too long</source>
@@ -10549,6 +10553,37 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
             <numerusform>%n Download kann fortgesetzt werden: Datei › Was hier läuft › Downloads</numerusform>
             <numerusform>%n Downloads können fortgesetzt werden: Datei › Was hier läuft › Downloads</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Close Offstage</source>
+        <translation>Offstage schließen</translation>
+    </message>
+    <message>
+        <source>%1 is still being downloaded.</source>
+        <translation>%1 wird noch heruntergeladen.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model(s) are still being downloaded.</source>
+        <translation>
+            <numerusform>%n Modell wird noch heruntergeladen.</numerusform>
+            <numerusform>%n Modelle werden noch heruntergeladen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 of %2 have come.</source>
+        <translation>%1 von %2 sind angekommen.</translation>
+    </message>
+    <message>
+        <source>Closing pauses this. What has come is kept, and the next start can resume it.</source>
+        <translation>Schließen hält das an. Was angekommen ist, bleibt, und nach dem nächsten Start lässt es sich fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Keep downloading</source>
+        <translation>Weiter herunterladen</translation>
     </message>
 </context>
 <context>

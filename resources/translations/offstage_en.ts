@@ -161,6 +161,13 @@
             <numerusform>%n downloads can be resumed: File › What runs here › Downloads</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n model(s) are still being downloaded.</source>
+        <translation>
+            <numerusform>%n model is still being downloaded.</numerusform>
+            <numerusform>%n models are still being downloaded.</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::PersonaBar</name>

@@ -4553,6 +4553,30 @@
         <source>Another Offstage still uses the file, so it was left as it is. Close all others, and try again: then what can be read is taken over.</source>
         <translation>Một cửa sổ Offstage khác vẫn đang dùng tệp này nên nó được giữ nguyên. Hãy đóng các cửa sổ kia rồi thử lại: khi đó những gì đọc được sẽ được lấy lại.</translation>
     </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Đã dừng</translation>
+    </message>
+    <message>
+        <source>Not answered</source>
+        <translation>Chưa được trả lời</translation>
+    </message>
+    <message>
+        <source>Not complete</source>
+        <translation>Chưa trọn vẹn</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>Ngữ cảnh đã đầy</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
+        <translation>Đã dừng ở giới hạn %1 token (Chỉ dẫn và lấy mẫu)</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -4937,28 +4961,12 @@
         <translation>Đang đọc lời nhắc…</translation>
     </message>
     <message>
-        <source>Stopped</source>
-        <translation>Đã dừng</translation>
-    </message>
-    <message>
-        <source>The model ended its turn within the thought, without an answer</source>
-        <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Không thể trả lời lời nhắc này</translation>
     </message>
     <message>
         <source>The answer could not be written</source>
         <translation>Không viết được câu trả lời</translation>
-    </message>
-    <message>
-        <source>Not answered</source>
-        <translation>Chưa được trả lời</translation>
-    </message>
-    <message>
-        <source>Not complete</source>
-        <translation>Chưa trọn vẹn</translation>
     </message>
     <message>
         <source>The answer ended early</source>
@@ -4979,10 +4987,6 @@
     <message>
         <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
         <translation>Câu trả lời dừng lại vì cuộc trò chuyện đã lấp đầy ngữ cảnh của mô hình: %1 token.</translation>
-    </message>
-    <message>
-        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
-        <translation>Đã dừng ở giới hạn %1 token (Chỉ dẫn và lấy mẫu)</translation>
     </message>
     <message>
         <source>This prompt is too long</source>
@@ -10532,6 +10536,36 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>
             <numerusform>Có thể tiếp tục %n lượt tải: Tệp › Cái gì chạy được ở đây › Tải về</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Close Offstage</source>
+        <translation>Đóng Offstage</translation>
+    </message>
+    <message>
+        <source>%1 is still being downloaded.</source>
+        <translation>%1 vẫn đang được tải xuống.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model(s) are still being downloaded.</source>
+        <translation>
+            <numerusform>%n mô hình vẫn đang được tải xuống.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 of %2 have come.</source>
+        <translation>Đã tải được %1 trên %2.</translation>
+    </message>
+    <message>
+        <source>Closing pauses this. What has come is kept, and the next start can resume it.</source>
+        <translation>Đóng sẽ tạm dừng việc này. Phần đã tải được giữ lại, và lần khởi động sau có thể tải tiếp.</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Đóng</translation>
+    </message>
+    <message>
+        <source>Keep downloading</source>
+        <translation>Tiếp tục tải</translation>
     </message>
 </context>
 <context>

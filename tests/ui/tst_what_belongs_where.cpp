@@ -199,6 +199,29 @@ class TestWhatBelongsWhere : public QObject {
         QCOMPARE(part<ChatPage>(*f.window).input().text(), QString());
     }
 
+    void card_ofARefusedPrompt_isInTheLanguageOfNow() {
+        const test::HistoryFolder folder;
+        {
+            WindowFixture f(refused(3000, 2048), {}, folder.path());
+            f.openAndWait();
+            f.ask(QStringLiteral("a very long prompt"));
+            QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+            QTRY_VERIFY(f.window->close());
+        }
+        const QLocale before;
+        const auto restore = qScopeGuard([&before] {
+            qDeleteAll(qApp->findChildren<QTranslator*>());
+            QLocale::setDefault(before);
+        });
+        speak(*qApp, QStringLiteral("de"));
+        WindowFixture f({}, {}, folder.path(), WindowFixture::Start::WithLastConversation);
+        QTRY_VERIFY(cardOf(f) != nullptr);
+        QCOMPARE(f.last().problem.title, QStringLiteral("Dieser Prompt ist zu lang"));
+        QVERIFY2(f.last().problem.sentence.contains(QStringLiteral("2.048")), qPrintable(f.last().problem.sentence));
+        QVERIFY(!f.last().problem.sentence.contains(QStringLiteral("shorter")));
+        QCOMPARE(noteText(f.messages().first().note), QStringLiteral("Nicht beantwortet"));
+    }
+
     // ---- a second start
 
     void secondStart_withAPrompt_beginsAConversation_neverOverADraft() {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <QCoreApplication>
+#include <QJsonArray>
 #include <QList>
 #include <QMetaType>
 #include <QString>
@@ -77,6 +78,7 @@ struct Problem {
     qint64 context = 0;  // tokens, of LargerContext
     QString helpPage;    // HelpPage::id, of OpenHelp; the sentence is Markdown then
     QString prompt;      // of AskModel
+    QJsonArray kept;     // title and sentence of a prompt that was never answered, for the disk (keptText())
 };
 
 struct Message {
@@ -107,20 +109,26 @@ struct Message {
     // Of a prompt: the model no longer sees what stands above it, but only this summary
     // of that, which may be empty.
     std::optional<QString> cut;
-    QString note;  // e.g. why an answer ended early
+    QString note;  // e.g. why an answer ended early: noteText()
     std::optional<AnswerFigures> figures;
     Problem problem;  // for Kind::Problem; of a prompt that was never answered: why
 };
 
-// Notes that the history adds to answers. They are stored in English, because the
-// window's language may change.
+// Notes that stay with messages. They are stored in English, because the window's
+// language may change.
 inline constexpr char kClosedWhileWriting[] =
     QT_TRANSLATE_NOOP("History", "Offstage was closed while this was being written");
 inline constexpr char kClosedBefore[] = QT_TRANSLATE_NOOP("History", "Offstage was closed before this was answered");
+inline constexpr char kStopped[] = QT_TRANSLATE_NOOP("History", "Stopped");
+inline constexpr char kNotAnswered[] = QT_TRANSLATE_NOOP("History", "Not answered");
+inline constexpr char kNotComplete[] = QT_TRANSLATE_NOOP("History", "Not complete");
+inline constexpr char kEndedInThought[] =
+    QT_TRANSLATE_NOOP("History", "The model ended its turn within the thought, without an answer");
+inline constexpr char kContextWasFull[] = QT_TRANSLATE_NOOP("History", "The context is full");
+inline constexpr char kEndedAtLimit[] =
+    QT_TRANSLATE_NOOP("History", "Ended at the limit of %1 tokens (Instructions and sampling)");
 // In the window's language.
-inline QString noteText(const QString& note) {
-    return QCoreApplication::translate("History", note.toUtf8().constData());
-}
+QString noteText(const QString& note);
 
 }  // namespace offstage::ui
 

@@ -15,8 +15,8 @@
 #include "ui/chat/full_context.h"
 #include "ui/chat/token_choices.h"
 #include "ui/engine/context_in_force.h"
-#include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
+#include "ui/engine/kept_text.h"
 
 namespace offstage::ui {
 
@@ -39,10 +39,8 @@ qint64 tokensOf(const engine::MessageArgument& argument) {
     return tokens != nullptr ? qint64{*tokens} : 0;
 }
 
-// "1,234", or "at least 1,234".
-QString tokensOrLeast(const engine::MessageArgument& argument) {
-    const auto* inner = std::get_if<std::shared_ptr<const engine::Message>>(&argument.value());
-    return inner != nullptr ? engineText(**inner) : QLocale().toString(tokensOf(argument));
+QJsonObject keptOf(const char* text, const QJsonArray& with = {}) {
+    return keptText(AnswerWriter::staticMetaObject.className(), text, with);
 }
 
 }  // namespace
@@ -286,7 +284,7 @@ void AnswerWriter::enterEngine(ConversationId conversation) {
 
 void AnswerWriter::markStopped(Message& answer) {
     answer.state = Message::State::Stopped;
-    answer.note = tr("Stopped");
+    answer.note = QString::fromLatin1(kStopped);
 }
 
 std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conversation, MessageId end) const {
@@ -440,15 +438,13 @@ std::optional<AnswerWriter::Job> AnswerWriter::finish(RequestId id) {
 QString AnswerWriter::noteFor(const Job& job, const engine::GenerationResult& result) const {
     switch (result.finish) {
         case engine::FinishReason::kEndOfTurn:
-            return result.thought_is_open ? tr("The model ended its turn within the thought, without an answer")
-                                          : QString();
+            return QString::fromLatin1(result.thought_is_open ? kEndedInThought : "");
         case engine::FinishReason::kStopped:
-            return tr("Stopped");
+            return QString::fromLatin1(kStopped);
         case engine::FinishReason::kMaxTokens:
-            return tr("Ended at the limit of %1 tokens (Instructions and sampling)")
-                .arg(m_history.info(job.conversation).sampling.maxTokens);
+            return QString::fromLatin1(kEndedAtLimit).arg(m_history.info(job.conversation).sampling.maxTokens);
         case engine::FinishReason::kContextFull:
-            return tr("The context is full");
+            return QString::fromLatin1(kContextWasFull);
     }
     return {};
 }
@@ -517,17 +513,22 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     const bool isTemplate = failure.message.is(engine::messages::model_without_template);
     const qint64 tokens = isFull ? tokensOf(failure.message.arguments().front()) : 0;
     Problem problem;
-    problem.title = isFull                ? tr("The context is full")
-                    : written && !isEmpty ? tr("The answer ended early")
-                    : invalid             ? tr("This prompt cannot be answered")
-                                          : tr("The answer could not be written");
-    problem.sentence = isFull ? tr("The conversation has %1 tokens with this prompt, and the context holds %2: "
-                                   "the answer needs room too.")
-                                    .arg(tokensOrLeast(failure.message.arguments().front()),
-                                         QLocale().toString(contextInForce(m_engine)))
-                       : isTemplate ? tr("The model has no chat template, so messages cannot be written for it. "
-                                         "Choose that of its family, or a file.")
-                                    : failure.sentence;
+    const QJsonObject said = keptText(failure.message);
+    const QJsonObject full = keptOf(QT_TR_NOOP("The conversation has %1 tokens with this prompt, and the context holds "
+                                               "%2: the answer needs room too."),
+                                    {said[QLatin1String("with")][0], contextInForce(m_engine)});
+    const QJsonObject lacking =
+        keptOf(QT_TR_NOOP("The model has no chat template, so messages cannot be written for "
+                          "it. Choose that of its family, or a file."));
+    setTexts(problem,
+             keptOf(isFull                ? QT_TR_NOOP("The context is full")
+                    : written && !isEmpty ? QT_TR_NOOP("The answer ended early")
+                    : invalid             ? QT_TR_NOOP("This prompt cannot be answered")
+                                          : QT_TR_NOOP("The answer could not be written")),
+             isFull           ? QJsonValue(full)
+             : isTemplate     ? QJsonValue(lacking)
+             : said.isEmpty() ? QJsonValue(failure.sentence)
+                              : QJsonValue(said));
     problem.detail = failure.detail;
     const bool tooLong = isFull && tellTooLong(job->conversation, end, tokens, problem);
     if (isEmpty) {
@@ -538,7 +539,7 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
         if (all->find(end) && all->children(end).isEmpty()) {
             m_history.edit(job->conversation, end, [&problem](Message& m) {
                 m.state = Message::State::Failed;
-                m.note = tr("Not answered");
+                m.note = QString::fromLatin1(kNotAnswered);
                 m.problem = problem;
             });
             if (isTemplate) {
@@ -553,7 +554,7 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     } else if (written) {
         edit(*job, [](Message& m) {
             m.state = Message::State::Failed;
-            m.note = tr("Not complete");
+            m.note = QString::fromLatin1(kNotComplete);
         });
     }
     if (!invalid) {
@@ -576,16 +577,16 @@ bool AnswerWriter::tellTooLong(ConversationId conversation, MessageId end, qint6
     if (!isPromptTooLong(path, tokens, context)) {
         return false;
     }
-    problem.title = tr("This prompt is too long");
-    problem.sentence =
-        tr("The prompt alone fills the context of %1 tokens, and the answer needs room too.")
-            .arg(QLocale().toString(context)) +
-        u' ' +
-        (path.last().attachments.isEmpty() ? tr("What helps is a shorter one.")
-                                           : tr("What helps is a shorter one, or fewer or smaller files."));
+    QJsonArray sentences = {
+        keptOf(QT_TR_NOOP("The prompt alone fills the context of %1 tokens, and the answer needs room too."),
+               {context}),
+        keptOf(path.last().attachments.isEmpty()
+                   ? QT_TR_NOOP("What helps is a shorter one.")
+                   : QT_TR_NOOP("What helps is a shorter one, or fewer or smaller files."))};
     if (!m_history.info(conversation).systemPrompt.isEmpty()) {
-        problem.sentence += u' ' + tr("The instructions count, too.");
+        sentences += keptOf(QT_TR_NOOP("The instructions count, too."));
     }
+    setTexts(problem, keptOf(QT_TR_NOOP("This prompt is too long")), sentences);
     return true;
 }
 

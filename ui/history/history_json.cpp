@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/run/session.h"
+#include "ui/engine/kept_text.h"
 
 namespace offstage::ui {
 
@@ -116,8 +117,8 @@ QJsonObject figuresColumn(const Message& message) {
     if (message.cut) {
         json[QStringLiteral("cut")] = *message.cut;
     }
-    if (message.state == Message::State::Failed && !message.problem.title.isEmpty()) {
-        json[QStringLiteral("refused")] = QJsonArray{message.problem.title, message.problem.sentence};
+    if (message.state == Message::State::Failed && !message.problem.kept.isEmpty()) {
+        json[QStringLiteral("refused")] = message.problem.kept;
     }
     return json;
 }
@@ -134,8 +135,9 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     const QJsonValue cut = json[QLatin1String("cut")];
     message.cut = cut.isString() ? std::optional(cut.toString()) : std::nullopt;
     const QJsonValue refused = json[QLatin1String("refused")];
-    message.problem.title = refused[0].toString();
-    message.problem.sentence = refused[1].toString();
+    if (!refused.isUndefined()) {
+        setTexts(message.problem, refused[0], refused[1]);  // two texts in the language of their day before
+    }
     // An unfinished answer has a thought and no figures, a prompt has files and no
     // figures, and so has an answer that the user wrote.
     const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) +

@@ -33,9 +33,9 @@ QJsonArray toJson(const QList<Attachment>& attachments);
 QList<Attachment> attachmentsFrom(const QJsonArray& json);  // values of another type count as missing
 
 // The figures of a message, with its thought as "thought", its files as "attachments",
-// 1 as "edited" if the user wrote an answer, Message::cut as "cut", and as "refused" the
-// title and the sentence that say why a prompt was never answered: a column of the
-// database. Empty: it has none of them.
+// 1 as "edited" if the user wrote an answer, Message::cut as "cut", and as "refused"
+// Problem::kept, which says why a prompt was never answered: a column of the database.
+// Empty: it has none of them.
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 
