@@ -100,42 +100,35 @@ class GgufParser {
         throw Error(ErrorKind::kInvalidModel, messages::byte_rejected(source_, at_, what, expected));
     }
 
-    // `what`: its name, or a function that returns it, for names that take time to make.
-    template <typename What>
-    std::span<const std::byte> take(std::uint64_t n, const What& what) {
+    // The file is at least `n` bytes longer than what was read.
+    void need(std::uint64_t n) const {
         if (n > file_.size() - at_) {
-            fail(messages::file_ends_too_early(name_of(what), n, file_.size(), n - (file_.size() - at_)),
-                 messages::a_whole_file);
+            throw Error(ErrorKind::kInvalidModel, messages::gguf_incomplete_at_least(source_, file_.size(), at_ + n));
         }
+    }
+    std::span<const std::byte> take(std::uint64_t n) {
+        need(n);
         const auto bytes = file_.subspan(at_, n);
         at_ += n;
         return bytes;
     }
-    template <typename What>
-    static MessageArgument name_of(const What& what) {
-        if constexpr (std::is_invocable_v<const What&>) {
-            return what();
-        } else {
-            return what;
-        }
-    }
-    template <typename T, typename What>
-    T number(const What& what) {
+    template <typename T>
+    T number() {
         static_assert(std::endian::native == std::endian::little);
         T value;
-        std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
+        std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
         return value;
     }
 
     void read_front() {
-        const auto magic = take(4, messages::magic_number);
+        const auto magic = take(4);
         if (std::memcmp(magic.data(), "GGUF", 4) != 0) {
             at_ = 0;
             std::string found;
             for (const std::byte byte : magic) found += static_cast<char>(byte);
             fail(messages::file_begins_with(in_quotes(found)), expected_instead_of(found));
         }
-        header_.version = number<std::uint32_t>(messages::the_version);
+        header_.version = number<std::uint32_t>();
         if (header_.version == 2 || header_.version == 3) return;
         const bool other_order = header_.version > 0xffff;  // a small number, its bytes the other way round
         throw Error(ErrorKind::kUnsupported, other_order ? messages::gguf_big_endian(source_)
@@ -145,25 +138,24 @@ class GgufParser {
     // Each counted item takes at least so many bytes. That alone is no bound: a hole in a
     // sparse file takes no space on the disk and reads as zeros.
     std::uint64_t count(const MessageArgument& what, std::uint64_t most, std::uint64_t bytes_each) {
-        const auto n = number<std::uint64_t>(what);
-        if (n > most || n > (file_.size() - at_) / bytes_each) {
-            fail(messages::is_value(what, n), messages::no_more_than_file_holds(file_.size(), most));
-        }
+        const auto n = number<std::uint64_t>();
+        if (n > most) fail(messages::is_value(what, n), messages::no_more_than_file_holds(file_.size(), most));
+        need(n * bytes_each);
         return n;
     }
 
     std::string_view text(const MessageArgument& what, std::uint64_t most = kLongestText) {
-        const auto length = number<std::uint64_t>(what);
-        if (length > most && length <= file_.size() - at_) {
+        const auto length = number<std::uint64_t>();
+        if (length > most) {
             fail(messages::is_value(messages::length_of(what), length),
                  messages::no_more_than_file_holds(file_.size(), most));
         }
-        const auto bytes = take(length, what);
+        const auto bytes = take(length);
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
     Kind kind(const MessageArgument& what) {
-        const auto value = static_cast<Kind>(number<std::uint32_t>(what));
+        const auto value = static_cast<Kind>(number<std::uint32_t>());
         if (!bytes_of(value)) {
             fail(messages::is_value(what, static_cast<std::uint32_t>(value)), messages::a_type_to_12);
         }
@@ -175,38 +167,36 @@ class GgufParser {
     }
 
     // One value that is a number or true or false; integers beyond 2^63 - 1 are clamped.
-    std::int64_t integer(Kind kind, const MessageArgument& what) {
+    std::int64_t integer(Kind kind) {
         switch (kind) {
             case Kind::kUint8:
             case Kind::kBool:
-                return number<std::uint8_t>(what);
+                return number<std::uint8_t>();
             case Kind::kInt8:
-                return number<std::int8_t>(what);
+                return number<std::int8_t>();
             case Kind::kUint16:
-                return number<std::uint16_t>(what);
+                return number<std::uint16_t>();
             case Kind::kInt16:
-                return number<std::int16_t>(what);
+                return number<std::int16_t>();
             case Kind::kUint32:
-                return number<std::uint32_t>(what);
+                return number<std::uint32_t>();
             case Kind::kInt32:
-                return number<std::int32_t>(what);
+                return number<std::int32_t>();
             case Kind::kInt64:
-                return number<std::int64_t>(what);
+                return number<std::int64_t>();
             default:
                 return static_cast<std::int64_t>(
-                    std::min<std::uint64_t>(number<std::uint64_t>(what), std::numeric_limits<std::int64_t>::max()));
+                    std::min<std::uint64_t>(number<std::uint64_t>(), std::numeric_limits<std::int64_t>::max()));
         }
     }
-    double real(Kind kind, const MessageArgument& what) {
-        return kind == Kind::kFloat32 ? static_cast<double>(number<float>(what)) : number<double>(what);
-    }
+    double real(Kind kind) { return kind == Kind::kFloat32 ? static_cast<double>(number<float>()) : number<double>(); }
 
     GgufValue value(Kind kind, const MessageArgument& what) {
         if (kind == Kind::kText) return text(what);
         if (kind == Kind::kList) return list(what, 1);
-        if (kind == Kind::kBool) return integer(kind, what) != 0;
-        if (is_integer(kind)) return integer(kind, what);
-        return real(kind, what);
+        if (kind == Kind::kBool) return integer(kind) != 0;
+        if (is_integer(kind)) return integer(kind);
+        return real(kind);
     }
 
     GgufValue list(const MessageArgument& what, int depth) {
@@ -230,12 +220,12 @@ class GgufParser {
         if (is_integer(of)) {
             std::vector<std::int64_t> integers;
             integers.reserve(n);
-            for (std::uint64_t i = 0; i < n; ++i) integers.push_back(integer(of, what));
+            for (std::uint64_t i = 0; i < n; ++i) integers.push_back(integer(of));
             return integers;
         }
         std::vector<double> numbers;
         numbers.reserve(n);
-        for (std::uint64_t i = 0; i < n; ++i) numbers.push_back(real(of, what));
+        for (std::uint64_t i = 0; i < n; ++i) numbers.push_back(real(of));
         return numbers;
     }
 
@@ -262,13 +252,13 @@ class GgufParser {
         tensor.name = text(messages::a_tensor_name, kLongestName);
         const auto what = [&]() -> MessageArgument { return messages::a_tensor(in_quotes(tensor.name)); };
         if (!names_.insert(tensor.name).second) fail(messages::is_there_twice(what()), messages::each_once);
-        const auto n_dims = number<std::uint32_t>(what);
+        const auto n_dims = number<std::uint32_t>();
         if (n_dims > kMostDims) fail(messages::has_dimensions(what(), n_dims), messages::at_most_4);
         tensor.shape.reserve(n_dims);
         std::int64_t elements = 1;
         std::int64_t without_zeros = 1;  // so that no product of some of the dimensions overflows either
         for (std::uint32_t i = 0; i < n_dims; ++i) {
-            const auto dim = number<std::uint64_t>(what);
+            const auto dim = number<std::uint64_t>();
             // So that no count of bytes overflows: a weight has at most 8.
             if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(without_zeros)) {
                 fail(messages::has_a_dimension_of(what(), dim), messages::fewer_weights);
@@ -277,14 +267,14 @@ class GgufParser {
             elements *= static_cast<std::int64_t>(dim);
             without_zeros *= std::max<std::int64_t>(static_cast<std::int64_t>(dim), 1);
         }
-        tensor.type = number<std::uint32_t>(what);
+        tensor.type = number<std::uint32_t>();
         const GgufType type = gguf_type(tensor.type);
         const std::uint64_t columns = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
         if (type.weights > 0 && columns % type.weights != 0) {
             fail(messages::has_rows_of(what(), columns, type.name), messages::a_multiple_of(type.weights));
         }
         if (type.weights > 0) tensor.bytes = static_cast<std::uint64_t>(elements) / type.weights * type.bytes;
-        tensor.offset = number<std::uint64_t>(what);
+        tensor.offset = number<std::uint64_t>();
         header_.tensors.push_back(std::move(tensor));
     }
 
@@ -306,9 +296,7 @@ class GgufParser {
             std::max_element(header_.tensors.begin(), header_.tensors.end(),
                              [&](const GgufTensor& a, const GgufTensor& b) { return end_of(a) < end_of(b); });
         if (last == header_.tensors.end() || end_of(*last) <= file_.size()) return;
-        throw Error(ErrorKind::kInvalidModel,
-                    messages::tensor_ends_outside(source_, in_quotes(last->name), end_of(*last), file_.size(),
-                                                  end_of(*last) - file_.size()));
+        throw Error(ErrorKind::kInvalidModel, messages::gguf_incomplete(source_, file_.size(), end_of(*last)));
     }
 
     std::span<const std::byte> file_;

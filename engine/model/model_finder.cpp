@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/files/gguf_file.h"
 #include "engine/files/gguf_type.h"
 #include "engine/files/text_file.h"
@@ -519,6 +520,12 @@ fs::path in_cache(const char* path) {
 }
 
 }  // namespace
+
+bool FoundModel::incomplete() const {
+    return problem.is(messages::gguf_incomplete) || problem.is(messages::gguf_incomplete_at_least) ||
+           problem.is(messages::safetensors_header_cut) || problem.is(messages::safetensors_data_cut) ||
+           problem.is(messages::safetensors_data_cut_in_tensor);
+}
 
 std::string_view name_of(ModelOrigin origin) {
     constexpr std::array<std::string_view, 5> kNames = {"Hugging Face", "LM Studio", "llama.cpp", "Ollama", "folder"};

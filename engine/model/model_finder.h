@@ -67,6 +67,8 @@ struct FoundModel {
     bool has_chat_template = false;
     Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
+    // The problem is that its file ends too early: it may be still on its way.
+    bool incomplete() const;
 };
 
 struct FoundModels {

@@ -323,6 +323,34 @@ class TestLocalModels : public QObject {
         QTest::keyClick(&menu, Qt::Key_Escape);
     }
 
+    // A file that is being copied is read again as it grows.
+    void incompleteFile_saysHowMuchIsThere_andIsReadAgain() {
+        const QString whole = addWhole("elsewhere.gguf");
+        QFile source(whole);
+        QVERIFY(source.open(QIODevice::ReadOnly));
+        const QByteArray bytes = source.readAll();
+        source.close();
+        QVERIFY(QFile::remove(whole));
+        fs::create_directories(root("ann/x"));
+        QFile copy(text(root("ann/x/copied.gguf")));
+        QVERIFY(copy.open(QIODevice::WriteOnly));
+        copy.write(bytes.first(200));
+        QVERIFY(copy.flush());
+        LocalModels models(places());
+        searchAndWait(models);
+        QCOMPARE(models.rowCount(), 1);
+        QVERIFY2(verdict(models, 0).startsWith(QStringLiteral("Incomplete: 200 of at least ")),
+                 qPrintable(verdict(models, 0)));
+        copy.write(bytes.mid(200, bytes.size() - 300));
+        QVERIFY(copy.flush());
+        const QString most = QStringLiteral("Incomplete: %1 of ").arg(QLocale().toString(bytes.size() - 100));
+        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).startsWith(most), qPrintable(verdict(models, 0)), 30'000);
+        copy.write(bytes.last(100));
+        copy.close();
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 30'000);
+    }
+
     void nothingFound_saysWhereItWasLookedFor() {
         LocalModels models({{engine::ModelOrigin::kOllama, root("nowhere")}});
         QCOMPARE(models.summary(), QString());

@@ -17,6 +17,8 @@ namespace offstage::ui {
 
 namespace {
 
+constexpr int kChangeMs = 1000;
+
 QString pathText(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
@@ -68,6 +70,17 @@ bool LocalModel::needsTemplate() const {
 LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent)
     : QAbstractListModel(parent), m_places(std::move(places)) {
     m_thread.setMaxThreadCount(1);
+    m_changeTimer.setSingleShot(true);
+    m_changeTimer.setInterval(kChangeMs);
+    connect(&m_changeTimer, &QTimer::timeout, this, &LocalModels::search);
+    // Not restarted: a file that grows all the time is read again as it grows.
+    for (const auto changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
+        connect(&m_watcher, changed, this, [this] {
+            if (!m_changeTimer.isActive()) {
+                m_changeTimer.start();
+            }
+        });
+    }
 }
 
 LocalModels::~LocalModels() {
@@ -118,6 +131,10 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             return facts.join(QStringLiteral(" · "));
         }
         case VerdictRole: {
+            if (found.incomplete()) {
+                const QString reason = reasonOf(found);
+                return reason.left(1).toUpper() + reason.mid(1);
+            }
             // If it is not known, choosing the model shows that, and offers to measure
             // it.
             const QString speed =
@@ -212,6 +229,9 @@ void LocalModels::take(engine::FoundModels found) {
         nBefore += before != m_models.end() ? 1 : 0;
         if (before != m_models.end()) {
             before->again = model.supported() && !before->found.supported();
+            if (!model.supported()) {
+                before->found.problem = model.problem;  // more of the file is there now
+            }
             models.push_back(*before);
         } else {
             const auto fit = model.supported() ? LocalModel::Fit::Unknown : LocalModel::Fit::NotSupported;
@@ -228,9 +248,35 @@ void LocalModels::take(engine::FoundModels found) {
         m_models = std::move(models);
         sort();
         endResetModel();
+    } else if (!m_models.empty()) {
+        Q_EMIT dataChanged(index(0), index(rowCount() - 1));
     }
+    watch();
     Q_EMIT searched();
     startEstimates();
+}
+
+void LocalModels::watch() {
+    QStringList paths;
+    for (const LocalModel& model : m_models) {
+        if (!model.found.supported()) {
+            paths << model.path();
+        }
+    }
+    const QStringList before = m_watcher.files() + m_watcher.directories();
+    QStringList gone;
+    for (const QString& path : before) {
+        if (!paths.contains(path)) {
+            gone << path;
+        }
+    }
+    paths.removeIf([&before](const QString& path) { return before.contains(path); });
+    if (!gone.isEmpty()) {
+        m_watcher.removePaths(gone);
+    }
+    if (!paths.isEmpty()) {
+        m_watcher.addPaths(paths);
+    }
 }
 
 void LocalModels::sort() {
@@ -320,6 +366,7 @@ void LocalModels::setProblem(quint64 round, const QString& path, const engine::M
     model.found.problem = problem;
     model.again = false;
     model.fit = LocalModel::Fit::NotSupported;
+    watch();
     // Behind those that can be opened; the others keep their order.
     const auto at = m_models.begin() + row;
     const auto behind =

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include <QAbstractListModel>
+#include <QFileSystemWatcher>
 #include <QStringList>
 #include <QThreadPool>
+#include <QTimer>
 
 #include "engine/model/model_finder.h"
 #include "engine/run/fit_estimate.h"
@@ -28,8 +30,9 @@ struct LocalModel {
 };
 
 // The models in the caches of other programs and in the folders that the user added,
-// recently opened ones first, then by name, unusable ones last. Files are read on a
-// separate thread. GUI thread only.
+// recently opened ones first, then by name, unusable ones last. Unusable ones are read
+// again once their files change, such as those that are still being copied. Files are
+// read on a separate thread. GUI thread only.
 class LocalModels : public QAbstractListModel {
     Q_OBJECT
 
@@ -77,6 +80,7 @@ class LocalModels : public QAbstractListModel {
     std::vector<engine::ModelPlace> places() const;
     void stopWork();
     void take(engine::FoundModels found);
+    void watch();
     void startEstimates();
     void setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate);
     void setProblem(quint64 round, const QString& path, const engine::Message& problem);
@@ -91,7 +95,9 @@ class LocalModels : public QAbstractListModel {
     quint64 m_nRequests = 0;
     bool m_searching = false;
     bool m_searched = false;
-    quint64 m_round = 0;  // of estimates; those of an earlier one are dropped
+    quint64 m_round = 0;           // of estimates; those of an earlier one are dropped
+    QFileSystemWatcher m_watcher;  // of the files and folders that cannot be opened
+    QTimer m_changeTimer;
     std::stop_source m_stop;
     QThreadPool m_thread;
 };
