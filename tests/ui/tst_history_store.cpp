@@ -411,6 +411,28 @@ class TestHistoryStore : public QObject {
         QCOMPARE(history.info(id).title, QStringLiteral("Routers"));
     }
 
+    // An edited first message kept the title of the one before.
+    void title_followsTheFirstMessage_unlessAPersonWroteIt() {
+        History history;
+        const ConversationId id = history.create({}, {});
+        const MessageId pears = history.add(id, prompt(QStringLiteral("What are pears?")));
+        history.add(id, answer(QStringLiteral("Fruits."), pears));
+        const MessageId plums = history.add(id, prompt(QStringLiteral("What are plums?")));
+        QCOMPARE(history.info(id).title, QStringLiteral("What are plums?"));
+        history.add(id, prompt(QStringLiteral("And figs?"), plums));
+        QCOMPARE(history.info(id).title, QStringLiteral("What are plums?"));
+        QVERIFY(history.switchBranch(id, plums, -1));
+        QCOMPARE(history.info(id).title, QStringLiteral("What are pears?"));
+        history.show(id, plums);
+        QCOMPARE(history.info(id).title, QStringLiteral("What are plums?"));
+        history.setModelTitle(id, QStringLiteral("Plums"));
+        history.add(id, prompt(QStringLiteral("Really?"), plums));
+        QCOMPARE(history.info(id).title, QStringLiteral("Plums"));
+        history.setTitle(id, QStringLiteral("Fruit"));
+        history.add(id, prompt(QStringLiteral("What are apples?")));
+        QCOMPARE(history.info(id).title, QStringLiteral("Fruit"));
+    }
+
     void writer_changeThatBreaksARule_takesNoOtherWithIt() {
         HistoryFolder f;
         HistoryWriter writer(f.file(), 1);

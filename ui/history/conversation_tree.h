@@ -31,8 +31,9 @@ class ConversationTree {
 
     // From the first message to the leaf, with `branch` and `branches` filled in.
     QList<Message> path() const;
-    QList<Message> pathTo(MessageId id) const;  // on the shown path or not
-    MessageId leaf() const;                     // 0: an empty conversation
+    QList<Message> pathTo(MessageId id) const;         // on the shown path or not
+    MessageId leaf() const;                            // 0: an empty conversation
+    MessageId first() const { return shownChild(0); }  // of the path
     // Moves the path through this message and on to the end that was last shown.
     void show(MessageId id);
     // For messages on the path, shows the sibling `step` places further. False: there is

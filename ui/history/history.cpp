@@ -277,13 +277,21 @@ void History::setTitle(ConversationId id, const QString& title) {
     const QString chosen = title.simplified();
     e->info.titleByPerson = !chosen.isEmpty();
     e->info.title = chosen;
-    if (chosen.isEmpty()) {
-        if (const ConversationTree* tree = open(id)) {
-            const QList<Message> path = tree->path();
-            e->info.title = path.isEmpty() ? QString() : titleFrom(path.first().text);
-        }
+    if (chosen.isEmpty() && open(id)) {
+        retitle(*e, 0);
     }
     touch(*e);
+}
+
+// Where another message is the first one now, the title is made from it, unless a person
+// wrote it.
+void History::retitle(Entry& e, MessageId firstBefore) {
+    const MessageId first = e.tree->first();
+    const Message* const message = e.tree->find(first);
+    const bool isDamaged = message && message->kind == Message::Kind::Problem;
+    if (first != firstBefore && !e.info.titleByPerson && !isDamaged) {
+        e.info.title = message ? titleFrom(message->text) : QString();
+    }
 }
 
 void History::setModelTitle(ConversationId id, const QString& title) {
@@ -461,12 +469,11 @@ MessageId History::add(ConversationId id, Message message) {
     if (message.createdMs == 0) {
         message.createdMs = QDateTime::currentMSecsSinceEpoch();
     }
+    const MessageId first = e->tree->first();
     e->tree->add(message);
     e->info.activeLeaf = message.id;
     e->info.changedMs = std::max(e->info.changedMs, message.createdMs);
-    if (e->info.title.isEmpty() && message.kind == Message::Kind::Prompt) {
-        e->info.title = titleFrom(message.text);
-    }
+    retitle(*e, first);
     if (message.kind == Message::Kind::Answer && !message.author.isEmpty()) {
         e->info.model = message.author;
     }
@@ -502,11 +509,10 @@ void History::removeMessage(ConversationId id, MessageId message) {
     for (qsizetype i = 0; i < doomed.size(); ++i) {
         doomed += e->tree->children(doomed[i]);
     }
+    const MessageId first = e->tree->first();
     e->tree->remove(message);
     e->info.activeLeaf = e->tree->leaf();
-    if (e->tree->size() == 0 && !e->info.titleByPerson) {
-        e->info.title.clear();  // it came from the deleted messages; the next prompt gives another
-    }
+    retitle(*e, first);
     for (auto it = doomed.crbegin(); it != doomed.crend(); ++it) {
         write(id, change::RemoveMessage{*it});
     }
@@ -514,10 +520,12 @@ void History::removeMessage(ConversationId id, MessageId message) {
 }
 
 bool History::switchBranch(ConversationId id, MessageId message, int step) {
-    if (!editable(id, message) || !entry(id)->tree->switchBranch(message, step)) {
+    const MessageId first = editable(id, message) ? entry(id)->tree->first() : 0;
+    if (first == 0 || !entry(id)->tree->switchBranch(message, step)) {
         return false;
     }
     Entry* e = entry(id);
+    retitle(*e, first);
     e->info.activeLeaf = e->tree->leaf();
     touch(*e);
     return true;
@@ -526,7 +534,9 @@ bool History::switchBranch(ConversationId id, MessageId message, int step) {
 void History::show(ConversationId id, MessageId message) {
     if (editable(id, message)) {
         Entry* e = entry(id);
+        const MessageId first = e->tree->first();
         e->tree->show(message);
+        retitle(*e, first);
         e->info.activeLeaf = e->tree->leaf();
         touch(*e);
     }

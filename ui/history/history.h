@@ -146,6 +146,7 @@ class History : public QObject {
     Message* editable(ConversationId id, MessageId message);
     void store(ConversationId id, const Message& message);
     void touch(Entry& entry);
+    static void retitle(Entry& entry, MessageId firstBefore);
     void write(ConversationId id, Change change);  // 0: of no conversation
     void writeWhole(const Entry& entry);
     bool hasContent(ConversationId id) const;
