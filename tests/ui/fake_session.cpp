@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/run/text_of_model.h"
 #include "kernels/formats.h"
 
 namespace offstage::test {
@@ -144,6 +145,12 @@ class FakeSession : public engine::Session {
         model.total_experts = script.layers * script.experts;
         model.resident_experts = script.residents == 0 ? model.total_experts : script.residents;
         model.has_tokenizer = true;
+        if (!script.tokenizerOf.empty()) {
+            auto text = std::make_shared<engine::TextOfModel>();
+            text->tokenizer = engine::Tokenizer::open(script.tokenizerOf, std::int64_t{1} << 20);
+            model.vocab_size = text->tokenizer->vocab_size();
+            model.text = std::move(text);
+        }
         model.has_chat_template = script.hasTemplate || !request.chat_template.empty();
         model.thinks = !script.thought.empty();
         model.thinking_choices = script.thinkingChoices;

@@ -52,6 +52,7 @@ struct Script {
     std::vector<std::string> loadNotes;                  // of the model; the first comes already during the load
     std::vector<std::string> answerNotes;                // of each answer
     std::optional<engine::ExpertFormats> expertFormats;  // nothing: of a BF16 checkpoint
+    std::string tokenizerOf;                             // a model whose vocabulary it has; empty: none is known
     std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 

@@ -254,6 +254,35 @@ class TestFirstMinutes : public QObject {
         QTRY_VERIFY(chat.verticalScrollBar()->value() > 0);
     }
 
+    // A word that stands everywhere: the first thousand places.
+    void searchHit_inATitle_marksAThousandPlacesAtMost() {
+        Script script;
+        for (int i = 0; i < 400; ++i) {
+            script.answer += "fox ";
+        }
+        script.answer += "end";
+        WindowFixture f(script);
+        f.openAndWait();
+        for (int turn = 0; turn < 3; ++turn) {
+            f.askAndWait(QStringLiteral("a fox"));
+        }
+        auto& list = part<ConversationList>(*f.window);
+        QTest::mouseClick(&test::find<QLineEdit>(list, "Search all conversations"), Qt::LeftButton);
+        keys(QStringLiteral("fox"));
+        auto& view = test::find<QListView>(list, "Conversations");
+        QTRY_VERIFY(view.model()->rowCount() > 0 &&
+                    view.model()->index(0, 0).data(ConversationListModel::TitleMarksRole).toList().size() == 1);
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.visualRect(view.model()->index(0, 0)).center());
+        ConversationView& chat = part<ChatPage>(*f.window).view();
+        qsizetype marked = 0;
+        for (const Message& message : f.messages()) {
+            chat.showSource(message.id, 0);  // far messages have no widget
+            QTRY_VERIFY(chat.messageWidget(message.id) != nullptr);
+            marked += chat.messageWidget(message.id)->body().marks().of(TextMark::Found).size();
+        }
+        QCOMPARE(marked, 1000);
+    }
+
     // As the search of all conversations finds them.
     void searchHit_isMarked_whateverItsAccents() {
         Message message;

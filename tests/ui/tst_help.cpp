@@ -11,22 +11,30 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollBar>
+#include <QTemporaryDir>
 #include <QTextBrowser>
+#include <QToolButton>
 
 #include "engine/model/model_finder.h"
+#include "engine/text/tokenizer.h"
+#include "tests/engine/gguf_writer.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/message_editor.h"
+#include "ui/chat/message_widget.h"
 #include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
 #include "ui/help/help_html.h"
 #include "ui/help/help_pages.h"
+#include "ui/history/conversation_files.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/settings_dialog.h"
@@ -46,6 +54,38 @@ QList<QDockWidget*> docksOf(const WindowFixture& f) {
 
 QString nameOf(const QDockWidget& dock) {
     return dock.objectName().chopped(4);  // "budgetDock"
+}
+
+// In the folder: as a folder, or its vocabulary in a GGUF file.
+std::string copyOfTheDemoModel(const QTemporaryDir& folder, bool isGguf) {
+    const QDir source(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+    if (!isGguf) {
+        for (const QString& file : source.entryList({QStringLiteral("*.json"), QStringLiteral("tokenizer.model")})) {
+            QFile::copy(source.filePath(file), folder.filePath(file));
+        }
+        return folder.path().toStdString();
+    }
+    constexpr engine::TokenId kTokens = 2048;
+    const auto tokenizer = engine::Tokenizer::open(source.path().toStdString(), kTokens);
+    std::vector<std::string> names;
+    std::vector<float> scores;
+    std::vector<std::int32_t> types;
+    for (engine::TokenId token = 0; token < kTokens; ++token) {
+        names.push_back(tokenizer->piece_name(token));
+        scores.push_back(-static_cast<float>(token));
+        types.push_back(token == 0 ? 2 : tokenizer->is_control(token) ? 3 : 1);
+    }
+    const std::string path = folder.filePath(QStringLiteral("copy.gguf")).toStdString();
+    offstage::tests::GgufWriter()
+        .add("general.architecture", "llama")
+        .add("tokenizer.ggml.model", "llama")
+        .add("tokenizer.ggml.tokens", names)
+        .add("tokenizer.ggml.scores", scores)
+        .add("tokenizer.ggml.token_type", types)
+        .add("tokenizer.ggml.unknown_token_id", std::uint32_t{0})
+        .add_floats("t", {2}, {1, 2})
+        .write(path);
+    return path;
 }
 
 // Something in the panel that takes the keyboard.
@@ -318,29 +358,37 @@ class TestHelp : public QObject {
 
     void questionAboutTheProgram_isKnown_data() {
         QTest::addColumn<QString>("page");
-        for (const char* asked : {"Can you open GGUF files?", "which file formats do you read",
-                                  "Which models can this program open?", "Does Offstage support safetensors?"}) {
-            QTest::newRow(asked) << QStringLiteral("models");
-        }
-        for (const char* asked : {"Do you send my data anywhere?", "Does this program need an internet connection?",
-                                  "Can you work offline?"}) {
-            QTest::newRow(asked) << QStringLiteral("privacy");
-        }
-        for (const char* asked : {"Can I attach a PDF?", "What kinds of files can I attach?"}) {
-            QTest::newRow(asked) << QStringLiteral("chat");
-        }
-        for (const char* asked : {"Which panels are there?", "Is there a panel for machines?"}) {
-            QTest::newRow(asked) << QStringLiteral("start");
-        }
-        QTest::newRow("Can you use other computers?") << QStringLiteral("machines");
-        for (const char* asked :
-             {"What is an expert?", "Can you open the window?", "Write a story about how you open a GGUF file.",
-              "What is GGUF?", "Do you know a poem?", "Can you read Shakespeare?", "How do you send data in Python?",
-              "Can you open GGUF files?\nAnswer in French.",
-              "Can you explain to me in a few words that a child understands how one would go about it to open "
-              "GGUF?"}) {
-            QTest::newRow(asked) << QString();
-        }
+        const auto rows = [](const char* page, std::initializer_list<const char*> questions) {
+            for (const char* asked : questions) {
+                QTest::newRow(asked) << QString::fromLatin1(page);
+            }
+        };
+        rows("models",
+             {"Can you open GGUF files?", "which file formats do you read", "Which models can this program open?",
+              "Does Offstage support safetensors?", "Kannst du GGUF-Dateien öffnen?",
+              "Welche Modelle kann das Programm öffnen?", "Liest Offstage safetensors?",
+              "Bạn có mở được tệp GGUF không?", "Chương trình này mở được những mô hình nào?"});
+        rows("privacy", {"Do you send my data anywhere?", "Does this program need an internet connection?",
+                         "Can you work offline?", "Brauchst du eine Internetverbindung?",
+                         "Schickt das Programm meine Daten irgendwohin?", "Werden meine Daten hochgeladen?",
+                         "Gehst du ins Internet?", "Läuft das auch offline?",
+                         "Bạn có gửi dữ liệu của tôi đi đâu không?", "Chương trình có cần internet không?"});
+        rows("chat",
+             {"Can I attach a PDF?", "What kinds of files can I attach?", "Kann ich eine PDF-Datei anhängen?",
+              "Welche Dateien kann ich mitschicken?", "Kannst du Bilder sehen?", "Tôi có thể đính kèm tệp PDF không?"});
+        rows("start", {"Which panels are there?", "Is there a panel for machines?", "Welche Panels gibt es?",
+                       "Có những bảng nào?"});
+        rows("machines", {"Can you use other computers?", "Können andere Rechner mithelfen?",
+                          "Kannst du mehrere Computer nutzen?", "Có thể dùng máy tính khác không?"});
+        rows("budget", {"Wie stelle ich das VRAM-Budget ein?", "Làm sao đổi ngân sách VRAM?"});
+        rows("keys", {"Welche Tastenkürzel gibt es?", "Có những phím tắt nào?"});
+        rows("", {"What is an expert?", "Can you open the window?", "Write a story about how you open a GGUF file.",
+                  "What is GGUF?", "Do you know a poem?", "Can you read Shakespeare?",
+                  "How do you send data in Python?", "Can you open GGUF files?\nAnswer in French.",
+                  "Can you explain to me in a few words that a child understands how one would go about it to open "
+                  "GGUF?",
+                  "Was ist GGUF?", "Kannst du das Fenster öffnen?", "Schreib eine Geschichte über GGUF-Dateien.",
+                  "Kennst du ein Gedicht?", "Wie spät ist es?", "Bạn có biết bài thơ nào không?"});
     }
     void questionAboutTheProgram_isKnown() {
         QFETCH(const QString, page);
@@ -349,42 +397,101 @@ class TestHelp : public QObject {
         QCOMPARE(answer != nullptr ? answer->page : QString(), page);
     }
 
-    // The demo model would answer it falsely. Other models get what is typed.
+    // The demo model would answer it falsely, wherever its files lie. Other models get
+    // what is typed.
+    void questionToTheDemoModel_isAnsweredFromTheManual_data() {
+        QTest::addColumn<bool>("isGguf");
+        QTest::newRow("a copy of its folder") << false;
+        QTest::newRow("as a GGUF file") << true;
+    }
     void questionToTheDemoModel_isAnsweredFromTheManual() {
+        QFETCH(const bool, isGguf);
+        QTemporaryDir folder;
+        Script script;
+        script.tokenizerOf = copyOfTheDemoModel(folder, isGguf);
         const QString question = QStringLiteral("Can you open GGUF files?");
-        WindowFixture f({}, QStringLiteral("/models/demo"));
-        f.openAndWait(QStringLiteral("/models/demo"));
+        WindowFixture f(script, QStringLiteral("/models/demo"));
+        f.openAndWait(QStringLiteral("/elsewhere/a-copy"));
         f.ask(question);
-        QCOMPARE(f.last().problem.title, question);
-        QVERIFY(part<ChatPage>(*f.window).input().text().isEmpty());
-        QVERIFY(f.stage->requests().empty());
-        auto& view = part<ChatPage>(*f.window).view();
-        QLabel* text = nullptr;
-        for (QLabel* label : view.findChildren<QLabel*>()) {
-            text = label->text().contains(QStringLiteral("Qwen3Moe")) ? label : text;
-        }
-        QVERIFY(text != nullptr);  // names families
-        for (const std::string& family : engine::family_names()) {
-            QVERIFY2(text->text().contains(QString::fromStdString(family)), family.c_str());
-        }
-        picture(*f.window, QStringLiteral("help-card"), {620, 1280}, 800);
-        // Its link leads to the other page, by keys.
-        text->setFocus();
-        QTest::keyClick(text, Qt::Key_Tab);
-        QTest::keyClick(text, Qt::Key_Return);
-        QTRY_COMPARE(part<HelpDialog>(*f.window).page(), QStringLiteral("measuring"));
-        part<HelpDialog>(*f.window).close();
-
-        QTest::mouseClick(&find<QPushButton>(view, "Ask the model anyway"), Qt::LeftButton);
-        QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.messages().size(), 2);
         QCOMPARE(f.messages().first().text, question);
+        QCOMPARE(f.last().helpPage, QStringLiteral("models"));
+        QVERIFY(part<ChatPage>(*f.window).input().text().isEmpty());
+        QVERIFY(f.stage->requests().empty());
+        for (const std::string& family : engine::family_names()) {
+            QVERIFY2(f.last().text.contains(QString::fromStdString(family)), family.c_str());
+        }
+        picture(*f.window, QStringLiteral("help-answer"), {620, 1280}, 800);
+        auto& view = part<ChatPage>(*f.window).view();
+        QVERIFY(view.messageWidget(f.last().id)->caption().contains(QStringLiteral("sees neither")));
 
+        QTest::mouseClick(&find<QToolButton>(view, "Open this page of the help"), Qt::LeftButton);
+        QTRY_COMPARE(part<HelpDialog>(*f.window).page(), QStringLiteral("models"));
+        part<HelpDialog>(*f.window).close();
+
+        // The model's own answer is a branch beside it.
+        QTest::mouseClick(&find<QToolButton>(view, "Let the model answer this: a new branch"), Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
         QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        QCOMPARE(f.last().branches, 2);
+        QVERIFY(f.last().helpPage.isEmpty());
+        QCOMPARE(f.stage->requests().back().messages.back().content, question.toStdString());
+
+        f.stage->setScript({});
         f.openAndWait();  // another model
         f.ask(question);
         QTRY_COMPARE(f.messages().size(), 4);
         QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
+    // It stays what it is, over a restart and in files, and no model is given it.
+    void answerFromTheHelp_isKept() {
+        QTemporaryDir kept, folder;
+        Script script;
+        script.tokenizerOf = copyOfTheDemoModel(folder, false);
+        ConversationId id = 0;
+        QString text;
+        {
+            WindowFixture f(script, {}, kept.path());
+            f.openAndWait();
+            f.ask(QStringLiteral("Kann man hier GGUF-Dateien laden?"));
+            QCOMPARE(f.messages().size(), 2);
+            text = f.last().text;
+            id = f.window->core().chat.current();
+            QCOMPARE(f.window->core().history.info(id).title, QStringLiteral("Kann man hier GGUF-Dateien laden?"));
+            QVERIFY(!f.window->core().chat.editAnswer(f.last().id, QStringLiteral("mine")));
+            QVERIFY(!f.window->core().chat.canContinue(f.last().id));
+        }
+        WindowFixture f(script, {}, kept.path(), WindowFixture::Start::WithLastConversation);
+        QCOMPARE(f.window->core().chat.current(), id);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.last().helpPage, QStringLiteral("models"));
+        QCOMPARE(f.last().text, text);
+        QVERIFY(!f.last().figures);
+
+        const StoredConversation stored = *f.window->core().history.stored(id);
+        QVERIFY(conversationToMarkdown(stored).contains(QStringLiteral("## From the help\n\n") + text.trimmed()));
+        const ImportedConversations read = conversationsFromJson(conversationsToJson({stored}), QStringLiteral("x"));
+        QCOMPARE(read.error, QString());
+        QCOMPARE(read.conversations.first().messages.last().helpPage, QStringLiteral("models"));
+        const QList<SearchHit> hits = f.window->core().history.search(QStringLiteral("metadata"));
+        QVERIFY(std::any_of(hits.begin(), hits.end(), [&](const SearchHit& hit) { return hit.conversation == id; }));
+
+        f.openAndWait();
+        f.ask(QStringLiteral("hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
+        // An edited question is looked up as a typed one is.
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        auto& view = part<ChatPage>(*f.window).view();
+        view.startEditing(f.messages()[2].id);
+        auto& edit = view.messageWidget(f.messages()[2].id)->editor()->edit();
+        edit.selectAll();
+        QTest::keyClicks(&edit, QStringLiteral("Can I attach a PDF?"));
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTRY_COMPARE(f.last().helpPage, QStringLiteral("chat"));
+        QCOMPARE(f.messages()[2].branches, 2);
+        QCOMPARE(f.stage->requests().size(), size_t(1));
     }
 
     void escape_closesTheHelp_andStopsNoAnswer() {

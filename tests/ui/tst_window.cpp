@@ -524,7 +524,7 @@ class TestWindow : public QObject {
         const HelpAnswer answer = helpAnswers().first();
         QVERIFY2(answer.text.contains(QStringLiteral("GGUF")), qPrintable(answer.text));
         for (const HelpAnswer& each : helpAnswers()) {
-            QVERIFY2(each.text.size() > 40 && !each.title.isEmpty(), qPrintable(each.question));
+            QVERIFY2(each.text.size() > 80, qPrintable(each.page));
         }
         for (auto* button : test::part<ChatPage>(*f.window).findChildren<QPushButton*>()) {
             if (button->accessibleName() == answer.question) {
@@ -532,20 +532,22 @@ class TestWindow : public QObject {
                 break;
             }
         }
-        QCOMPARE(f.last().problem.title, answer.question);
-        QCOMPARE(f.last().problem.sentence, answer.text);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().first().text, answer.question);
+        QCOMPARE(f.last().text, answer.text);
+        QCOMPARE(f.last().helpPage, answer.page);
         QVERIFY(f.stage->requests().empty());
-        // A card that comes behind it does not change what its button opens.
-        Problem another;
-        another.title = QStringLiteral("Another card");
-        f.window->core().chat.reportProblem(another);
-        QCOMPARE(f.last().problem.title, another.title);
-        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::OpenHelp));
+        QTest::mouseClick(
+            &test::find<QToolButton>(test::part<ChatPage>(*f.window).view(), "Open this page of the help"),
+            Qt::LeftButton);
         QTRY_COMPARE(test::part<HelpDialog>(*f.window).page(), answer.page);
         test::part<HelpDialog>(*f.window).close();
-        f.ask(QStringLiteral("hello"));  // the card goes with the next prompt
+        f.ask(QStringLiteral("hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().size(), 4);
+        const auto asked = f.stage->requests().back().messages;  // without the question and the help's text
+        QCOMPARE(asked.size(), size_t(1));
+        QCOMPARE(asked.front().content, std::string("hello"));
     }
     // What the demo model suggests is nothing about the program.
     void suggestedPrompts_ofTheDemoModel_areNotAboutTheProgram() {

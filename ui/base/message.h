@@ -65,19 +65,14 @@ enum class ProblemAction {
     LargerContext,
     LeaveOutOldest,
     SummariseOldest,
-    OpenHelp,
-    AskModel,  // Problem::prompt, all the same
 };
 
-// Also an answer of the manual, which is no problem: it has a help page.
 struct Problem {
     QString title;
     QString sentence;
     QString detail;  // may be empty
     QList<ProblemAction> actions;
     qint64 context = 0;  // tokens, of LargerContext
-    QString helpPage;    // HelpPage::id, of OpenHelp; the sentence is Markdown then
-    QString prompt;      // of AskModel
     QJsonArray kept;     // title and sentence of a prompt that was never answered, for the disk (keptText())
 };
 
@@ -105,7 +100,10 @@ struct Message {
     QList<Attachment> attachments;  // of a prompt
     Thought thought;                // an answer's
     QString author;                 // the model of an answer
-    bool edited = false;            // an answer whose text, or the beginning of it, the user wrote
+    // HelpPage::id of an answer that the manual gave: the model sees neither it nor its
+    // prompt. Empty: the model wrote it.
+    QString helpPage;
+    bool edited = false;  // an answer whose text, or the beginning of it, the user wrote
     // Of a prompt: the model no longer sees what stands above it, but only this summary
     // of that, which may be empty.
     std::optional<QString> cut;
@@ -129,6 +127,14 @@ inline constexpr char kEndedAtLimit[] =
     QT_TRANSLATE_NOOP("History", "Ended at the limit of %1 tokens (Instructions and sampling)");
 // In the window's language.
 QString noteText(const QString& note);
+
+// Who speaks, for people.
+inline QString speakerOf(const Message& message) {
+    return message.kind == Message::Kind::Prompt ? QCoreApplication::translate("Message", "You")
+           : !message.helpPage.isEmpty()         ? QCoreApplication::translate("Message", "From the help")
+           : message.author.isEmpty()            ? QCoreApplication::translate("Message", "Offstage")
+                                                 : message.author;
+}
 
 }  // namespace offstage::ui
 

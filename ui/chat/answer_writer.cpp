@@ -304,6 +304,8 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
     for (const Message* message : path) {
         if (message->kind == Message::Kind::Prompt) {
             prompt = message->state == Message::State::Failed ? nullptr : message;
+        } else if (!message->helpPage.isEmpty()) {
+            prompt = nullptr;  // the manual's answer, and the question
         } else if (message->kind == Message::Kind::Answer && prompt &&
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
             // An answer that ends within its thought counts only if it is being

@@ -294,6 +294,30 @@ bool ChatController::send(const QString& prompt, const QList<Attachment>& attach
     return true;
 }
 
+bool ChatController::answerFromHelp(const QString& question, const QString& text, const QString& page,
+                                    MessageId beside) {
+    if (!tree() || isAnswering() || hasWaitingPrompt() || (beside != 0 && !tree()->find(beside))) {
+        return false;
+    }
+    if (beside == 0) {
+        removeFailedPrompt();
+    }
+    clearProblems();
+    Message prompt;
+    prompt.text = question;
+    prompt.parent = beside != 0 ? tree()->find(beside)->parent : tree()->leaf();
+    prompt.cut = beside != 0 ? tree()->find(beside)->cut : std::nullopt;
+    Message answer;
+    answer.kind = Message::Kind::Answer;
+    answer.text = text;
+    answer.helpPage = page;
+    answer.parent = m_history.add(m_current, prompt);
+    m_history.add(m_current, answer);
+    refreshModel();
+    Q_EMIT waitingChanged();
+    return true;
+}
+
 bool ChatController::editPrompt(MessageId prompt, const QString& text) {
     const Message* before = canSend() ? tree()->find(prompt) : nullptr;
     if (!before || before->kind != Message::Kind::Prompt || text.trimmed().isEmpty()) {
@@ -326,7 +350,7 @@ bool ChatController::regenerate(MessageId answer) {
 bool ChatController::editAnswer(MessageId answer, const QString& text) {
     const bool canEdit = tree() && !isAnswering() && !hasWaitingPrompt();
     const Message* before = canEdit ? tree()->find(answer) : nullptr;
-    if (!before || before->kind != Message::Kind::Answer || text.trimmed().isEmpty()) {
+    if (!before || before->kind != Message::Kind::Answer || !before->helpPage.isEmpty() || text.trimmed().isEmpty()) {
         return false;
     }
     clearProblems();
@@ -346,8 +370,8 @@ bool ChatController::editAnswer(MessageId answer, const QString& text) {
 
 bool ChatController::canContinue(MessageId answer) const {
     const Message* found = canSend() ? tree()->find(answer) : nullptr;
-    return found && found->kind == Message::Kind::Answer && !(found->text.isEmpty() && found->thought.text.isEmpty()) &&
-           tree()->leaf() == answer;
+    return found && found->kind == Message::Kind::Answer && found->helpPage.isEmpty() &&
+           !(found->text.isEmpty() && found->thought.text.isEmpty()) && tree()->leaf() == answer;
 }
 
 bool ChatController::continueAnswer(MessageId answer) {
@@ -561,11 +585,6 @@ void ChatController::addProblem(ConversationId conversation, const Problem& prob
 void ChatController::tell(ConversationId conversation, const Problem& error) {
     addProblem(conversation, error);
     Q_EMIT errorTold(error);
-}
-
-void ChatController::showOnly(const Problem& notice) {
-    clearProblems();
-    addProblem(m_current, notice);
 }
 
 void ChatController::dismissProblem(MessageId problem) {

@@ -79,6 +79,10 @@ class ChatController : public QObject {
     // With the draft's files, which are sent then.
     bool sendDraft(const QString& prompt);
     bool canSend() const;
+    // A prompt, as a new branch beside another one or at the end of the conversation (0),
+    // with an answer from this page of the manual (Message::helpPage). Needs no model.
+    // False: not accepted now.
+    bool answerFromHelp(const QString& question, const QString& text, const QString& page, MessageId beside);
     // A new branch beside the prompt, with the prompt's files, or beside the answer.
     // False: not accepted now, or there is no such message.
     bool editPrompt(MessageId prompt, const QString& text);
@@ -141,8 +145,6 @@ class ChatController : public QObject {
     void reportProblem(const Problem& problem);
     // The same for what is no error.
     void showNotice(const Problem& notice);
-    // The same, in the place of others.
-    void showOnly(const Problem& notice);
     void dismissProblem(MessageId problem);
 
   Q_SIGNALS:

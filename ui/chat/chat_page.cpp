@@ -97,17 +97,10 @@ void ChatPage::connectMessages() {
                    action == ProblemAction::SummariseOldest) {
             m_chat.makeRoom(action, problem.context);
             m_input->setFocus();
-        } else if (action == ProblemAction::OpenHelp) {
-            Q_EMIT helpRequested(problem.helpPage);
-        } else if (action == ProblemAction::AskModel) {
-            m_chat.send(problem.prompt);
-            m_input->setFocus();
         } else {
             Q_EMIT actionChosen(action);
         }
     });
-    connect(m_view, &ConversationView::helpLinkChosen, this,
-            [this](const QString& page) { Q_EMIT helpRequested(page.section(u'.', 0, 0)); });
     connect(m_view, &ConversationView::problemClosed, &m_chat, &ChatController::dismissProblem);
     const auto finish = [this](MessageId id, bool accepted, const QString& refusal) {
         if (accepted) {
@@ -118,7 +111,7 @@ void ChatPage::connectMessages() {
         }
     };
     connect(m_view, &ConversationView::promptEdited, this, [this, finish](MessageId id, const QString& text) {
-        finish(id, m_chat.editPrompt(id, text),
+        finish(id, askHelp(text, id) || m_chat.editPrompt(id, text),
                m_engine.state() == EngineController::State::NoModel
                    ? tr("No model is open. Your text stays here.")
                    : tr("An answer is on its way. Your text stays here: send it after that."));
@@ -128,7 +121,9 @@ void ChatPage::connectMessages() {
                tr("An answer is on its way. Your text stays here: save it after that."));
     });
     connect(m_view, &ConversationView::regenerateRequested, this, [this](MessageId id) {
-        m_chat.regenerate(id);
+        if (!m_chat.regenerate(id) && m_engine.state() == EngineController::State::NoModel) {
+            m_input->setNotice(tr("No model is open"));
+        }
         m_input->setFocus();  // the next typed text is a message
     });
     connect(m_view, &ConversationView::continueRequested, this, [this](MessageId id) {
@@ -151,12 +146,16 @@ void ChatPage::showDraft() {
 }
 
 void ChatPage::sendDraft() {
-    const bool isAnswered = m_answeredByHelp && m_chat.draftAttachments().isEmpty() && m_chat.canSend() &&
-                            m_answeredByHelp(m_input->text());
+    const bool isAnswered = m_chat.draftAttachments().isEmpty() && m_chat.canSend() && askHelp(m_input->text(), 0);
     if (isAnswered || (m_attachments->maySend() && m_chat.sendDraft(m_input->text()))) {
         m_input->clear();
         m_input->setNotice({});
     }
+}
+
+bool ChatPage::askHelp(const QString& prompt, MessageId beside) const {
+    const Message* const before = m_conversation.find(beside);
+    return m_answeredByHelp && (before == nullptr || before->attachments.isEmpty()) && m_answeredByHelp(prompt, beside);
 }
 
 void ChatPage::find() {

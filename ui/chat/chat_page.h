@@ -35,8 +35,10 @@ class ChatPage : public QWidget {
     ContextCounter& counter() const { return *m_counter; }
     DraftAttachments& attachments() const { return *m_attachments; }
 
-    // Asked before a prompt without files is sent: true, it was answered by other means.
-    void setAnsweredByHelp(std::function<bool(const QString& prompt)> asked) { m_answeredByHelp = std::move(asked); }
+    // Asked before a prompt without files is sent, or edited (`beside`: the one before;
+    // 0: none): true, it was answered by other means.
+    using HelpAsked = std::function<bool(const QString& prompt, MessageId beside)>;
+    void setAnsweredByHelp(HelpAsked asked) { m_answeredByHelp = std::move(asked); }
 
     // Takes the room that the docks leave, and needs only its minimum.
     QSize sizeHint() const override { return minimumSizeHint(); }
@@ -47,13 +49,13 @@ class ChatPage : public QWidget {
   Q_SIGNALS:
     void openRequested();
     // A remedy of a problem that is not the chat's.
-    void helpRequested(const QString& page);
     void actionChosen(offstage::ui::ProblemAction action);
 
   private:
     void connectMessages();
     void showDraft();
     void sendDraft();
+    bool askHelp(const QString& prompt, MessageId beside) const;
     void refresh();
     void refreshEmptyState();
 
@@ -69,7 +71,7 @@ class ChatPage : public QWidget {
     FindBar* m_findBar;
     ContextCounter* m_counter;
     DraftAttachments* m_attachments;
-    std::function<bool(const QString&)> m_answeredByHelp;
+    HelpAsked m_answeredByHelp;
 };
 
 }  // namespace offstage::ui

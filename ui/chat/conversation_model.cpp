@@ -127,8 +127,8 @@ QString ConversationModel::toMarkdown() const {
         if (message.kind == Message::Kind::Problem || message.text.isEmpty()) {
             continue;
         }
-        const QString who = message.kind == Message::Kind::Prompt ? tr("You") : message.author;
-        out += QStringLiteral("## %1\n\n%2\n\n").arg(who, promptForModel(message.text.trimmed(), message.attachments));
+        out += QStringLiteral("## %1\n\n%2\n\n")
+                   .arg(speakerOf(message), promptForModel(message.text.trimmed(), message.attachments));
     }
     return out;
 }

@@ -237,7 +237,6 @@ QWidget* ConversationView::makeWidget(int row) {
     if (message.kind == Message::Kind::Problem) {
         auto* card = new ProblemCard(message, viewport());
         connect(card, &ProblemCard::actionChosen, this, &ConversationView::actionChosen);
-        connect(card, &ProblemCard::linkChosen, this, &ConversationView::helpLinkChosen);
         // Queued: the card goes, whose button was clicked.
         connect(card, &ProblemCard::closed, this, &ConversationView::problemClosed, Qt::QueuedConnection);
         connect(card, &ProblemCard::heightChanged, this, &ConversationView::arrangeLater);

@@ -68,7 +68,6 @@ class ConversationView : public QAbstractScrollArea {
 
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action, const offstage::ui::Problem& problem);
-    void helpLinkChosen(const QString& page);  // ProblemCard::linkChosen()
     void problemClosed(offstage::ui::MessageId problem);
     void promptEdited(offstage::ui::MessageId id, const QString& text);
     void answerEdited(offstage::ui::MessageId id, const QString& text);

@@ -29,7 +29,14 @@ QList<Message> seenPart(const QList<Message>& path) {
             first = i;
         }
     }
-    return path.mid(first);
+    QList<Message> seen = path.mid(first);
+    for (qsizetype i = seen.size() - 1; i > 0; --i) {
+        if (!seen[i].helpPage.isEmpty()) {
+            seen.remove(i - 1, 2);  // the manual's answer, and the question
+            --i;
+        }
+    }
+    return seen;
 }
 
 }  // namespace

@@ -377,7 +377,8 @@ void Writer::inlineNode(cmark_node* node, const QTextCharFormat& format, int dep
         case CMARK_NODE_LINK: {
             const QUrl url(QString::fromUtf8(cmark_node_get_url(node)), QUrl::StrictMode);
             const QString scheme = url.scheme();
-            if (url.isValid() && (scheme == u"http" || scheme == u"https" || scheme == u"mailto")) {
+            if (url.isValid() &&
+                (scheme == u"http" || scheme == u"https" || scheme == u"mailto" || scheme == u"help")) {
                 next.setAnchor(true);
                 next.setAnchorHref(url.toString());
                 next.setForeground(m_style.colours.accent);

@@ -378,7 +378,7 @@ void MessageBody::mouseReleaseEvent(QMouseEvent* event) {
     if (m_anchor == m_caret) {
         const QString anchor = formatAt(event->position().toPoint()).anchorHref();
         if (!anchor.isEmpty()) {
-            QDesktopServices::openUrl(QUrl(anchor));  // http, https and mailto only: see renderSegment()
+            QDesktopServices::openUrl(QUrl(anchor));  // http, https, mailto and help only: see renderSegment()
         } else if (m_reportsHover) {
             Q_EMIT clicked(m_text.characterAt(event->position().toPoint()));
         }

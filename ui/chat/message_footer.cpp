@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include <QClipboard>
+#include <QDesktopServices>
 #include <QGuiApplication>
 #include <QHash>
 #include <QLabel>
 #include <QTimer>
 #include <QToolButton>
+#include <QUrl>
 
 #include "ui/base/icons.h"
 #include "ui/base/theme.h"
@@ -76,6 +78,21 @@ void MessageFooter::makeActions() {
     }
     m_copy = makeButton(QStringLiteral("copy"), tr("Copy the whole message"));
     connect(m_copy, &QToolButton::clicked, this, &MessageFooter::copy);
+    if (isHelp()) {
+        const auto withText = [](QToolButton* button, const QString& text) {
+            button->setText(text);
+            button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        };
+        m_page = makeButton(QStringLiteral("open"), tr("Open this page of the help"));
+        withText(m_page, tr("Read the page"));
+        connect(m_page, &QToolButton::clicked, this,
+                [this] { QDesktopServices::openUrl(QUrl(QStringLiteral("help:") + m_message.helpPage)); });
+        m_again = makeButton(QStringLiteral("again"), tr("Let the model answer this: a new branch"));
+        withText(m_again, tr("Ask the model anyway"));
+        connect(m_again, &QToolButton::clicked, this, &MessageFooter::regenerateRequested);
+        restyle();
+        return;
+    }
     m_edit = makeButton(QStringLiteral("edit"),
                         isPrompt() ? tr("Edit this message: a new branch") : tr("Edit this answer: a new branch"));
     connect(m_edit, &QToolButton::clicked, this, &MessageFooter::editRequested);
@@ -94,7 +111,7 @@ void MessageFooter::makeActions() {
 void MessageFooter::refresh(bool active, bool isLast, bool isEdited) {
     refreshCaption(isEdited);
     refreshBranches(isEdited);
-    const bool shown = isComplete() && !isEdited && (active || (isLast && !isPrompt()));
+    const bool shown = isComplete() && !isEdited && (active || isHelp() || (isLast && !isPrompt()));
     refreshActions(shown, isLast);
     refreshFigures(shown);
 }
@@ -106,6 +123,9 @@ void MessageFooter::refreshCaption(bool isEdited) {
     }
     if (!m_message.note.isEmpty()) {
         parts += noteText(m_message.note);
+    }
+    if (isHelp()) {
+        parts += tr("The model sees neither this nor the question");
     }
     const QString why =
         m_message.edited ? tr("You have changed this answer. What it was before is another branch.") : QString();
@@ -145,7 +165,7 @@ void MessageFooter::refreshActions(bool shown, bool isLast) {
         makeActions();
     }
     setShown({m_copy}, shown && !m_message.text.isEmpty());
-    setShown({m_edit, m_again}, shown);
+    setShown({m_edit, m_again, m_page}, shown);
     setShown({m_continue}, shown && canContinue);
 }
 
@@ -165,9 +185,9 @@ void MessageFooter::refreshFigures(bool shown) {
 }
 
 int MessageFooter::widthOf(const QWidget* widget) const {
-    return widget == m_branch     ? widget->sizeHint().width() + 4
-           : widget == m_continue ? widget->sizeHint().width()
-                                  : kButton;
+    const auto* const button = qobject_cast<const QToolButton*>(widget);
+    const bool hasText = button != nullptr && button->toolButtonStyle() == Qt::ToolButtonTextBesideIcon;
+    return widget == m_branch ? widget->sizeHint().width() + 4 : hasText ? widget->sizeHint().width() : kButton;
 }
 
 int MessageFooter::place(std::initializer_list<QWidget*> widgets, int x, int y) {
@@ -228,7 +248,10 @@ int MessageFooter::layOutAnswer(int width, int y) {
     if (showsBranches()) {
         x = place({m_previous, m_branch, m_next}, x, y);
     }
-    if (isComplete()) {
+    if (isHelp()) {
+        bottom = layOutHelp(width, x, y);
+        x = width;  // its note has a row of its own
+    } else if (isComplete()) {
         place({m_copy, m_edit, m_again}, x, y);
         x += 3 * kButton;
     }
@@ -254,6 +277,18 @@ int MessageFooter::layOutAnswer(int width, int y) {
     }
     layOutFigures(x, width, y);
     return bottom;
+}
+
+// In as many rows as the width asks for.
+int MessageFooter::layOutHelp(int width, int x, int y) {
+    for (QToolButton* button : {m_copy, m_page, m_again}) {
+        if (x > 0 && x + widthOf(button) > width) {
+            x = -kButtonOutdent;
+            y += kButton;
+        }
+        x = place({button}, x, y);
+    }
+    return y + kButton;
 }
 
 // In the same row, at its right end: all of them, or what the room is enough for.
@@ -283,7 +318,7 @@ void MessageFooter::restyle() {
             label->setFont(small);
         }
     }
-    for (QToolButton* button : {m_figures, m_continue}) {
+    for (QToolButton* button : {m_figures, m_continue, m_page, isHelp() ? m_again : nullptr}) {
         if (button) {
             button->setFont(small);
             QPalette muted = m_parent.palette();
@@ -293,7 +328,7 @@ void MessageFooter::restyle() {
             }
         }
     }
-    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue, m_previous, m_next}) {
+    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue, m_page, m_previous, m_next}) {
         if (button) {
             button->setIcon(mutedIcon(button->property("iconName").toString(), colours.muted));
         }

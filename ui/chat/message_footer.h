@@ -49,6 +49,7 @@ class MessageFooter : public QObject {
     void refreshFigures(bool shown);
     // These return the lower end.
     int layOutPrompt(int width, int y);
+    int layOutHelp(int width, int x, int y);
     int layOutAnswer(int width, int y);
     void layOutFigures(int x, int width, int y);
     bool showsBranches() const;
@@ -58,6 +59,7 @@ class MessageFooter : public QObject {
     bool hasFigures() const;
     void copy();
     bool isPrompt() const { return m_message.kind == Message::Kind::Prompt; }
+    bool isHelp() const { return !m_message.helpPage.isEmpty(); }
     bool isComplete() const {
         return m_message.state != Message::State::Streaming && m_message.state != Message::State::Waiting;
     }
@@ -70,6 +72,7 @@ class MessageFooter : public QObject {
     QToolButton* m_edit = nullptr;
     QToolButton* m_again = nullptr;
     QToolButton* m_continue = nullptr;
+    QToolButton* m_page = nullptr;  // opens the help, of an answer that it gave
     QToolButton* m_previous = nullptr;
     QToolButton* m_next = nullptr;
     QLabel* m_branch = nullptr;

@@ -77,7 +77,7 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
         });
         connect(m_body, &MessageBody::menuOpening, this, [this](qsizetype offset, QMenu* menu) {
             Q_EMIT menuOpening(m_message.id, static_cast<int>(offset), menu);
-            if (isComplete()) {
+            if (isComplete() && m_message.helpPage.isEmpty()) {
                 menu->addAction(tr("Edit this answer: a new branch"), this, &MessageWidget::startEditing);
             }
         });
@@ -111,8 +111,10 @@ void MessageWidget::setMessage(const Message& message) {
         }
         m_shownComplete = complete;
         setThought(message.thought);
-        m_author->setText(message.author.isEmpty() ? tr("Offstage") : message.author);
-        m_body->setAccessibleName(message.edited ? tr("Answer, edited by you") : tr("Answer"));
+        m_author->setText(speakerOf(message));
+        m_body->setAccessibleName(!message.helpPage.isEmpty() ? tr("Answer from the help")
+                                  : message.edited            ? tr("Answer, edited by you")
+                                                              : tr("Answer"));
     }
     if (complete) {
         m_body->setAccessibleDescription(message.text);

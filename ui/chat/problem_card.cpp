@@ -42,21 +42,12 @@ QString textOf(ProblemAction action) {
             return ProblemCard::tr("Go on without the oldest turns");
         case ProblemAction::SummariseOldest:
             return ProblemCard::tr("Summarise the oldest turns and go on");
-        case ProblemAction::OpenHelp:
-            return ProblemCard::tr("Read the page in the help");
-        case ProblemAction::AskModel:
-            return ProblemCard::tr("Ask the model anyway");
     }
     return {};
 }
 
 ProblemCard::ProblemCard(const Message& message, QWidget* parent)
-    : QFrame(parent),
-      m_id(message.id),
-      m_isHelp(!message.problem.helpPage.isEmpty()),
-      m_icon(new QLabel(this)),
-      m_title(textLabel()),
-      m_sentence(textLabel()) {
+    : QFrame(parent), m_id(message.id), m_icon(new QLabel(this)), m_title(textLabel()), m_sentence(textLabel()) {
     const Problem& problem = message.problem;
     m_title->setParent(this);
     m_sentence->setParent(this);  // before the buttons: the keyboard comes to it first
@@ -69,15 +60,6 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     m_title->setFont(bold);
     m_sentence->setText(problem.sentence);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    if (m_isHelp) {
-        m_sentence->setTextFormat(Qt::MarkdownText);
-        m_sentence->setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
-        connect(m_sentence, &QLabel::linkActivated, this, &ProblemCard::linkChosen);
-        onPalette(m_sentence, [label = m_sentence, text = problem.sentence] {
-            label->clear();  // links take the theme's colour when the text is set
-            label->setText(text);
-        });
-    }
 
     auto* texts = columnOf({m_title, m_sentence}, apart(4));
     if (!problem.detail.isEmpty()) {
@@ -123,8 +105,7 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     onPalette(this, [this, close] {
         close->setIcon(themedIcon(QStringLiteral("close"), palette()));
         const Colours colours = Colours::of(palette());
-        m_icon->setPixmap(
-            (m_isHelp ? programIcon() : colouredIcon(QStringLiteral("notice"), colours.problem)).pixmap(20, 20));
+        m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), colours.problem).pixmap(20, 20));
     });
 }
 
@@ -138,10 +119,10 @@ void ProblemCard::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
     const Colours colours = Colours::of(palette());
     painter.setPen(QPen(colours.line));
-    painter.setBrush(m_isHelp ? colours.raised : colours.problemSurface);
+    painter.setBrush(colours.problemSurface);
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10);
     painter.setPen(Qt::NoPen);
-    painter.setBrush(m_isHelp ? colours.accent : colours.problem);
+    painter.setBrush(colours.problem);
     painter.drawRoundedRect(QRectF(0, 10, 3, height() - 20), 1.5, 1.5);
 }
 

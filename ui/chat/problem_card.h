@@ -23,7 +23,6 @@ class ProblemCard : public QFrame {
 
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action, const offstage::ui::Problem& problem);
-    void linkChosen(const QString& page);          // of the manual: "models.md"
     void closed(offstage::ui::MessageId problem);  // by the user
     void heightChanged();
 
@@ -32,7 +31,6 @@ class ProblemCard : public QFrame {
 
   private:
     MessageId m_id;
-    bool m_isHelp;
     QLabel* m_icon;
     QLabel* m_title;
     QLabel* m_sentence;

@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include <QCoreApplication>
-#include <QStringList>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QRegularExpression>
 
 #include "engine/model/model_finder.h"
 #include "ui/help/help_pages.h"
@@ -18,28 +22,41 @@ struct HelpText {
     Q_DECLARE_TR_FUNCTIONS(HelpAnswers)
 };
 
-// Whom and how one asks; the subjects stand with the answers.
-constexpr char kBegins[] = QT_TRANSLATE_NOOP("HelpAnswers", "can, could, may, do, does, is, are, will, which, what");
-constexpr char kProgram[] =
-    QT_TRANSLATE_NOOP("HelpAnswers", "you, your, i, this program, the program, this app, offstage");
-
-// In English and in the window's language.
-QString words(const char* english) {
-    return QString::fromUtf8(english) + u',' + HelpText::tr(english);
+QString offeredQuestion(const QString& page) {
+    return page == QStringLiteral("models")    ? HelpText::tr("Which models can this program open?")
+           : page == QStringLiteral("privacy") ? HelpText::tr("Does this program send my data anywhere?")
+                                               : QString();
 }
 
 // Below this heading of the page, up to the first blank line: a paragraph, or one item of
-// a list after the other.
+// a list after the other. Empty: below the page's own heading.
 QString beginningOf(const QString& text, const QString& heading) {
     const qsizetype at = text.indexOf(QStringLiteral("## ") + heading + u'\n');
-    const QString below = at < 0 ? text.section(u'\n', 1) : text.mid(at).section(u'\n', 1);
+    const QString below = (at < 0 ? text : text.mid(at)).section(u'\n', 1);
     return below.trimmed().section(QStringLiteral("\n\n"), 0, 0).trimmed();
+}
+
+QString answerText(const QString& page, const QString& from, const QString& heading) {
+    static const QRegularExpression link(QStringLiteral("\\]\\(([\\w-]+)\\.md(#[\\w-]+)?\\)"));
+    static const QRegularExpression comment(QStringLiteral("<!--[^\\n]*-->\\n?"));
+    const QString pageText = helpPageText(page);
+    QString text = beginningOf(from == page ? pageText : helpPageText(from), heading);
+    if (page == QStringLiteral("models")) {
+        QStringList families;
+        for (const std::string& name : engine::family_names()) {
+            families << QString::fromStdString(name);
+        }
+        text += QStringLiteral("\n\n") + HelpText::tr("Families: %1.").arg(families.join(QStringLiteral(", ")));
+    }
+    text.remove(comment).replace(link, QStringLiteral("](help:\\1)"));
+    const QString title = QStringLiteral("[%1](help:%2)").arg(pageText.section(u'\n', 0, 0).mid(2), page);
+    return text + QStringLiteral("\n\n") + HelpText::tr("More in the help: %1").arg(title);
 }
 
 // Words alone, each between blanks.
 QString plainWords(const QString& text) {
     QString out;
-    for (const QChar c : text.toLower()) {
+    for (const QChar c : text.normalized(QString::NormalizationForm_C).toLower()) {
         out += c.isLetterOrNumber() ? c : u' ';
     }
     return u' ' + out.simplified() + u' ';
@@ -48,7 +65,8 @@ QString plainWords(const QString& text) {
 bool hasOneOf(const QString& plain, const QString& phrases, bool atItsBeginning) {
     const QStringList all = phrases.split(u',', Qt::SkipEmptyParts);
     return std::any_of(all.begin(), all.end(), [&](const QString& phrase) {
-        const QString wanted = plainWords(phrase);
+        const QString words = plainWords(phrase);
+        const QStringView wanted = QStringView(words).chopped(phrase.endsWith(u'*') ? 1 : 0);
         return atItsBeginning ? plain.startsWith(wanted) : plain.contains(wanted);
     });
 }
@@ -56,48 +74,28 @@ bool hasOneOf(const QString& plain, const QString& phrases, bool atItsBeginning)
 }  // namespace
 
 QList<HelpAnswer> helpAnswers() {
+    QFile file(QStringLiteral(":/help/questions.json"));
+    const QJsonObject all =
+        file.open(QFile::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object() : QJsonObject();
+    const QJsonObject begins = all[QLatin1String("begins")].toObject();
+    const QJsonObject program = all[QLatin1String("program")].toObject();
     QList<HelpAnswer> answers;
-    const auto add = [&answers](const QString& question, const char* page, const char* heading, bool isOffered,
-                                const char* verbs, const char* subjects) {
-        const QString id = QString::fromLatin1(page), text = helpPageText(id);
-        answers.append({question,
-                        id,
-                        text.section(u'\n', 0, 0).mid(2),
-                        beginningOf(text, QString::fromLatin1(heading)),
-                        isOffered,
-                        {words(kBegins), words(kProgram), words(verbs), words(subjects)}});
-    };
-    add(HelpText::tr("Which models can this program open?"), "models", "What can be opened", true,
-        QT_TRANSLATE_NOOP("HelpAnswers", "open, load, read, run, support, accept, know"),
-        QT_TRANSLATE_NOOP("HelpAnswers",
-                          "gguf, safetensors, which models, what models, other models, another model, own models, "
-                          "model files, model formats, file formats, checkpoints"));
-    QStringList families;
-    for (const std::string& name : engine::family_names()) {
-        families << QString::fromStdString(name);
+    for (const QJsonValue& topic : all[QLatin1String("topics")].toArray()) {
+        const QString page = topic[QLatin1String("page")].toString();
+        const QString from = topic[QLatin1String("from")].toString(page);
+        HelpAnswer answer{
+            offeredQuestion(page), page, answerText(page, from, topic[QLatin1String("heading")].toString()), {}};
+        for (auto language = begins.begin(); language != begins.end(); ++language) {
+            QStringList lists{language.value().toString()};
+            for (const QJsonValue& list : topic[language.key()].toArray()) {
+                lists << list.toString().replace(QStringLiteral("@program"), program[language.key()].toString());
+            }
+            if (lists.size() > 1) {
+                answer.words << lists;
+            }
+        }
+        answers << answer;
     }
-    answers.last().text +=
-        QStringLiteral("\n\n") + HelpText::tr("Families: %1.").arg(families.join(QStringLiteral(", ")));
-    add(HelpText::tr("Does this program send my data anywhere?"), "privacy", "What connects, what listens", true,
-        QT_TRANSLATE_NOOP("HelpAnswers", "send, upload, share, collect, connect, need, use, have, go, work"),
-        QT_TRANSLATE_NOOP("HelpAnswers",
-                          "my data, my conversations, my messages, the internet, internet access, internet connection, "
-                          "network connection, offline, online, the cloud, telemetry"));
-    add(HelpText::tr("Which files can go with a message?"), "chat", "Files with a message", false,
-        QT_TRANSLATE_NOOP("HelpAnswers", "read, open, attach, take, accept, see, send, upload"),
-        QT_TRANSLATE_NOOP(
-            "HelpAnswers",
-            "pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, "
-            "photos, my files"));
-    add(HelpText::tr("Can other computers help?"), "machines", "Machines", false,
-        QT_TRANSLATE_NOOP("HelpAnswers", "use, connect, share, spread, run, borrow, help"),
-        QT_TRANSLATE_NOOP("HelpAnswers",
-                          "other machines, other computers, another machine, another computer, several machines, "
-                          "several computers, two machines, two computers, a cluster"));
-    add(HelpText::tr("Which panels are there?"), "start", "", false, "",
-        QT_TRANSLATE_NOOP("HelpAnswers", "panel, panels"));
-    answers.last().text = beginningOf(helpPageText(QStringLiteral("README")), QStringLiteral("The panels"));
-    answers.last().words.remove(1, 2);  // there is nothing else that has panels
     return answers;
 }
 
@@ -106,16 +104,17 @@ const HelpAnswer* answerOf(const QList<HelpAnswer>& answers, const QString& type
     if (typed.trimmed().contains(u'\n') || plain.count(u' ') > kLongestQuestion + 1) {
         return nullptr;
     }
-    const auto found = std::find_if(answers.begin(), answers.end(), [&plain](const HelpAnswer& answer) {
-        if (plain == plainWords(answer.question)) {
-            return true;
-        }
-        for (qsizetype i = 0; i < answer.words.size(); ++i) {
-            if (!hasOneOf(plain, answer.words[i], i == 0)) {
+    const auto isAsked = [&plain](const QStringList& lists) {
+        for (qsizetype i = 0; i < lists.size(); ++i) {
+            if (!hasOneOf(plain, lists[i], i == 0)) {
                 return false;
             }
         }
-        return !answer.words.isEmpty();
+        return true;
+    };
+    const auto found = std::find_if(answers.begin(), answers.end(), [&](const HelpAnswer& answer) {
+        return (!answer.question.isEmpty() && plain == plainWords(answer.question)) ||
+               std::any_of(answer.words.begin(), answer.words.end(), isAsked);
     });
     return found == answers.end() ? nullptr : &*found;
 }

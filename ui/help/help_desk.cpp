@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QCursor>
+#include <QDesktopServices>
 #include <QLineEdit>
 #include <QMainWindow>
 
@@ -15,6 +16,11 @@ HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus)
     m_action->setObjectName(QStringLiteral("help"));
     m_action->setShortcut(QKeySequence(Qt::Key_F1));
     connect(m_action, &QAction::triggered, this, &HelpDesk::openHere);
+    QDesktopServices::setUrlHandler(QStringLiteral("help"), this, "openLink");
+}
+
+HelpDesk::~HelpDesk() {
+    QDesktopServices::unsetUrlHandler(QStringLiteral("help"));
 }
 
 HelpDialog* HelpDesk::dialog() const {

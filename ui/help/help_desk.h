@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QPointer>
+#include <QUrl>
 
 class QAction;
 class QMainWindow;
@@ -13,12 +14,14 @@ class HelpDialog;
 
 // Opens the help page of the widget with the keyboard's focus. If that is the chat, or
 // has no page, the page of the widget under the pointer comes first: a panel may have
-// nothing to focus. GUI thread only.
+// nothing to focus. Links "help:PAGE" anywhere in the program open that page. GUI thread
+// only.
 class HelpDesk : public QObject {
     Q_OBJECT
 
   public:
     HelpDesk(QMainWindow& window, const QMenuBar& menus);
+    ~HelpDesk() override;
 
     // Only one dialog at a time; its pages are made again.
     void open(const QString& page);
@@ -26,6 +29,9 @@ class HelpDesk : public QObject {
     void openHere();
     QAction* action() const { return m_action; }  // openHere(), for the menu and for dialogs
     HelpDialog* dialog() const;                   // nullptr: not open
+
+  public Q_SLOTS:
+    void openLink(const QUrl& link) { open(link.path()); }
 
   private:
     QMainWindow& m_window;

@@ -138,6 +138,7 @@ Message readMessage(const Reader& in, qsizetype number) {
     }
     m.text = in.string("text", true);
     m.author = in.string("author");
+    m.helpPage = in.string("help");
     m.note = in.string("note");
     m.createdMs = in.time("created_ms");
     m.edited = in.boolean("edited");
@@ -233,6 +234,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
                                    {QStringLiteral("created_ms"), m.createdMs}};
             if (!m.author.isEmpty()) {
                 message[QStringLiteral("author")] = m.author;
+            }
+            if (!m.helpPage.isEmpty()) {
+                message[QStringLiteral("help")] = m.helpPage;
             }
             if (!m.note.isEmpty()) {
                 message[QStringLiteral("note")] = m.note;
@@ -339,8 +343,7 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
         if (message.kind == Message::Kind::Problem || (message.text.isEmpty() && message.thought.text.isEmpty())) {
             continue;
         }
-        const QString who = message.kind == Message::Kind::Prompt ? FilesText::tr("You") : message.author;
-        out += QStringLiteral("## %1\n\n").arg(who);
+        out += QStringLiteral("## %1\n\n").arg(speakerOf(message));
         if (!message.thought.text.isEmpty()) {
             out += QStringLiteral("> *%1*\n>\n> %2\n\n")
                        .arg(thoughtText(message.thought, false),

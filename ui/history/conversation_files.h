@@ -25,6 +25,8 @@
 //                                                   the model reads; the summary of what
 //                                                   stands above, or empty
 //         "author": text, "note": text,             optional
+//         "help": text,                             optional: the page of the manual that
+//                                                   gave this answer, not the model
 //         "created_ms": number,                     optional
 //         "figures": {...},                         optional; history_json.h
 //         "thought": {...},                         optional: an answer's; the same

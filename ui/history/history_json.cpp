@@ -117,6 +117,9 @@ QJsonObject figuresColumn(const Message& message) {
     if (message.cut) {
         json[QStringLiteral("cut")] = *message.cut;
     }
+    if (!message.helpPage.isEmpty()) {
+        json[QStringLiteral("help")] = message.helpPage;
+    }
     if (message.state == Message::State::Failed && !message.problem.kept.isEmpty()) {
         json[QStringLiteral("refused")] = message.problem.kept;
     }
@@ -134,15 +137,17 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     message.edited = edited.toInteger() != 0;
     const QJsonValue cut = json[QLatin1String("cut")];
     message.cut = cut.isString() ? std::optional(cut.toString()) : std::nullopt;
+    const QJsonValue help = json[QLatin1String("help")];
+    message.helpPage = help.toString();
     const QJsonValue refused = json[QLatin1String("refused")];
     if (!refused.isUndefined()) {
         setTexts(message.problem, refused[0], refused[1]);  // two texts in the language of their day before
     }
     // An unfinished answer has a thought and no figures, a prompt has files and no
-    // figures, and so has an answer that the user wrote.
+    // figures, and so has an answer that the user or the manual wrote.
     const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) +
                              (edited.isUndefined() ? 0 : 1) + (cut.isUndefined() ? 0 : 1) +
-                             (refused.isUndefined() ? 0 : 1);
+                             (refused.isUndefined() ? 0 : 1) + (help.isUndefined() ? 0 : 1);
     if (others == 0 || json.size() > others) {
         message.figures = figuresFrom(json);
     }

@@ -30,6 +30,7 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/persona_bar.h"
 #include "ui/chat/title_writer.h"
+#include "ui/engine/demo_model.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
@@ -89,7 +90,6 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     m_opener = new ModelOpener(*this, m_core, m_page->emptyState(), *m_help, options.models);
     connect(m_page, &ChatPage::openRequested, m_opener, &ModelOpener::choose);
     connect(m_page, &ChatPage::actionChosen, m_opener, &ModelOpener::handle);
-    connect(m_page, &ChatPage::helpRequested, m_help, &HelpDesk::open);
     answerQuestions();
     auto* hardware = new HardwareMenu(m_core, *m_opener, m_page->emptyState(), this);
     auto* models = new ModelMenu(m_core.engine, *m_opener, this);
@@ -167,7 +167,8 @@ void MainWindow::handle(const OneInstance::Request& request) {
         m_core.chat.newConversation(request.prompt.isEmpty() ? ChatController::Beside::Messages
                                                              : ChatController::Beside::Draft);
     }
-    if (!request.prompt.isEmpty() && !m_core.chat.send(request.prompt)) {  // no model is open
+    const bool isAnswered = isOfTheDemo() && answerFromHelp(request.prompt, 0);
+    if (!request.prompt.isEmpty() && !isAnswered && !m_core.chat.send(request.prompt)) {  // no model is open
         m_page->input().edit().setPlainText(request.prompt);
     }
 }
@@ -208,37 +209,37 @@ void MainWindow::createMiddle() {
 void MainWindow::answerQuestions() {
     QStringList offered;
     for (const HelpAnswer& answer : m_helpAnswers) {
-        if (answer.isOffered) {
+        if (!answer.question.isEmpty()) {
             offered << answer.question;
         }
     }
     m_page->emptyState().setQuestions(offered);
     connect(&m_page->emptyState(), &EmptyState::questionChosen, this,
-            [this, offered](int question) { answerFromHelp(offered[question], {}); });
-    m_page->setAnsweredByHelp([this](const QString& prompt) {
-        const bool isDemo = QString::fromStdString(m_core.engine.loadRequest().model) == m_opener->demoModel();
-        return isDemo && answerFromHelp(prompt, {ProblemAction::AskModel});
-    });
+            [this, offered](int question) { answerFromHelp(offered[question], 0); });
+    m_page->setAnsweredByHelp(
+        [this](const QString& prompt, MessageId beside) { return isOfTheDemo() && answerFromHelp(prompt, beside); });
 }
 
-bool MainWindow::answerFromHelp(const QString& question, const QList<ProblemAction>& more) {
-    const HelpAnswer* answer = answerOf(m_helpAnswers, question);
-    if (answer == nullptr) {
-        return false;
+// While it loads, only the bundled one is known.
+bool MainWindow::isOfTheDemo() const {
+    const auto& model = m_core.engine.model();
+    return model ? isDemoModel(*model)
+                 : m_core.engine.state() == EngineController::State::Loading &&
+                       QString::fromStdString(m_core.engine.loadRequest().model) == m_opener->demoModel();
+}
+
+bool MainWindow::answerFromHelp(const QString& question, MessageId beside) {
+    const HelpAnswer* const answer = answerOf(m_helpAnswers, question);
+    const bool isTaken =
+        answer != nullptr && m_core.chat.answerFromHelp(question.trimmed(), answer->text, answer->page, beside);
+    if (isTaken) {
+        m_page->input().setFocus();
     }
-    Problem card;
-    card.title = question.trimmed();
-    card.sentence = answer->text;
-    card.actions = QList<ProblemAction>{ProblemAction::OpenHelp} + more;
-    card.helpPage = answer->page;
-    card.prompt = question;
-    m_core.chat.showOnly(card);
-    m_page->input().setFocus();
-    return true;
+    return isTaken;
 }
 
 void MainWindow::createTitles() {
-    m_titles = new TitleWriter(m_core.engine, m_core.chat, m_opener->demoModel(), this);
+    m_titles = new TitleWriter(m_core.engine, m_core.chat, this);
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, m_titles, &TitleWriter::giveUp);
 }
 
@@ -273,7 +274,7 @@ void MainWindow::connectList() {
             const bool isMeant = message == 0 ? each.kind != Message::Kind::Problem : each.id == message;
             if (const auto found = isMeant ? placesOfWords(each, words) : ConversationView::SourceRanges();
                 !found.isEmpty()) {
-                places[each.id] = found;
+                places[each.id] = message == 0 ? found.first(std::min(left, found.size())) : found;
                 left -= found.size();
                 first = first == 0 ? each.id : first;
             }

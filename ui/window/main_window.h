@@ -59,7 +59,8 @@ class MainWindow : public QMainWindow {
   private:
     void createMiddle();
     void answerQuestions();
-    bool answerFromHelp(const QString& question, const QList<ProblemAction>& more);
+    bool isOfTheDemo() const;
+    bool answerFromHelp(const QString& question, MessageId beside);
     void hintAtPanels();
     void followLastConversation(bool reopens);
     void createServer();

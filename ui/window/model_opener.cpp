@@ -324,8 +324,6 @@ void ModelOpener::handle(ProblemAction action) {
         case ProblemAction::LargerContext:
         case ProblemAction::LeaveOutOldest:
         case ProblemAction::SummariseOldest:
-        case ProblemAction::OpenHelp:
-        case ProblemAction::AskModel:
             break;
     }
 }
