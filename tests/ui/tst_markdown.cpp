@@ -64,6 +64,15 @@ class TestMarkdown : public QObject {
         QCOMPARE(s[2].text, QStringLiteral("end"));
     }
 
+    // An answer that was stopped after "```" left a box without content.
+    void split_fenceAtTheEnd_isNoCode() {
+        QCOMPARE(split(QStringLiteral("```")).size(), 0);
+        QCOMPARE(split(QStringLiteral("```cpp\n")).size(), 0);
+        QCOMPARE(split(QStringLiteral("text\n```")).size(), 1);
+        QCOMPARE(split(QStringLiteral("```\n```\n")).size(), 1);  // written so
+        QCOMPARE(split(QStringLiteral("```\nx")).first().kind, Kind::Code);
+    }
+
     void split_looseList_staysTogether() {
         const auto s = split(QStringLiteral("1. a\n\n   more\n\n2. b\n\nafter\n"));
         QCOMPARE(s.size(), 2);

@@ -116,6 +116,9 @@ void MarkdownSplitter::finish() {
         m_partialAt += m_partial.size();
         m_partial.clear();
     }
+    if (m_lines.open.kind == MarkdownSegment::Kind::Code && m_lines.open.text.isEmpty()) {
+        m_lines.open = {};  // a fence that ends the text, as of an answer that was stopped there
+    }
     m_lines.close();
 }
 
