@@ -42,7 +42,12 @@ SizeSpinBox::SizeSpinBox(QWidget* parent) : QDoubleSpinBox(parent) {
     setAlignment(Qt::AlignRight);
     callAfter(m_noteTime, kRefusalMs, this, &SizeSpinBox::hideRefusal);
     connect(this, &SizeSpinBox::refused, this, &SizeSpinBox::showRefusal);
-    connect(lineEdit(), &QLineEdit::textEdited, this, &SizeSpinBox::hideRefusal);
+    connect(lineEdit(), &QLineEdit::textEdited, this, [this] {
+        hideRefusal();
+        if (hasAcceptableInput()) {
+            Q_EMIT understood();
+        }
+    });
 }
 
 void SizeSpinBox::setUnit(quint64 bytes, const QString& text) {
@@ -118,8 +123,17 @@ QString SizeSpinBox::whyNot(const QString& text) const {
                            : tr("“%1” is not a number.").arg(text.trimmed());
 }
 
+QString SizeSpinBox::limitFor(const QString& text) const {
+    const std::optional<double> number = parsed(text);
+    return !number               ? (m_unitBytes > 0 ? tr("not a size") : tr("not a number"))
+           : *number > maximum() ? tr("at most %1").arg(textFromValue(maximum()))
+                                 : tr("at least %1").arg(textFromValue(minimum()));
+}
+
 void SizeSpinBox::fixup(QString& text) const {
-    Q_EMIT refused(whyNot(text));
+    if (isVisible()) {  // as a window closes, nobody reads it
+        Q_EMIT refused(whyNot(text), limitFor(text));
+    }
 }
 
 QString SizeSpinBox::refusal() const {

@@ -31,11 +31,14 @@ class SizeSpinBox : public QDoubleSpinBox {
     QString refusal() const;  // as long as it is shown
 
   Q_SIGNALS:
-    void refused(const QString& why) const;
+    // `limit`: the same in few words, "at least 64".
+    void refused(const QString& why, const QString& limit) const;
+    void understood();  // what is being typed, as far as it goes
 
   private:
     std::optional<double> parsed(const QString& text) const;  // in units
     QString whyNot(const QString& text) const;
+    QString limitFor(const QString& text) const;
     void showRefusal(const QString& why);
     void hideRefusal();
 

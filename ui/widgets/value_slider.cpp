@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QEvent>
+#include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
 
+#include "ui/base/on_palette.h"
+#include "ui/base/theme.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/size_spin_box.h"
 
@@ -22,7 +26,7 @@ constexpr double kGiB = 1024.0 * kMiB;
 }  // namespace
 
 ValueSlider::ValueSlider(const QString& name, QWidget* parent)
-    : QWidget(parent), m_slider(new QSlider(Qt::Horizontal)), m_spin(new SizeSpinBox) {
+    : QWidget(parent), m_slider(new QSlider(Qt::Horizontal)), m_spin(new SizeSpinBox), m_limit(new QLabel) {
     m_slider->setRange(0, kPositions);
     m_slider->setPageStep(kPositions / 20);
     m_slider->setSingleStep(kPositions / 100);
@@ -30,13 +34,48 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
     m_slider->setFocusPolicy(Qt::ClickFocus);  // by keyboard the box beside it does the same, and more exactly
     m_slider->setAccessibleName(tr("%1, slider").arg(name));
     m_spin->setAccessibleName(name);
-    rowOf(this, {{m_slider, 1}, m_spin}, flush(8));
+    m_limit->setTextFormat(Qt::PlainText);
+    m_limit->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_limit->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+    m_limit->setMinimumWidth(m_slider->minimumWidth());
+    m_limit->setAccessibleName(tr("%1, limit").arg(name));
+    m_limit->hide();
+    m_limit->installEventFilter(this);
+    onPalette(this, [this] {
+        QPalette colours;
+        colours.setColor(QPalette::WindowText, Colours::of(palette()).problem);
+        m_limit->setPalette(colours);
+    });
+    rowOf(this, {{m_slider, 1}, {m_limit, 1}, m_spin}, flush(8));
     setFocusProxy(m_spin);
     connect(m_slider, &QSlider::valueChanged, this, &ValueSlider::sliderToSpin);
+    connect(m_spin, &SizeSpinBox::refused, this,
+            [this](const QString& why, const QString& limit) { showLimit(limit, why); });
+    connect(m_spin, &SizeSpinBox::understood, this, [this] { showLimit({}, {}); });
     connect(m_spin, &SizeSpinBox::valueChanged, this, [this] {
+        showLimit({}, {});
         spinToSlider();
         Q_EMIT changed();
     });
+}
+
+void ValueSlider::showLimit(const QString& limit, const QString& why) {
+    m_limit->setText(limit);
+    m_limit->setToolTip(why);
+    m_limit->setVisible(!limit.isEmpty());
+    m_slider->setVisible(limit.isEmpty());
+}
+
+QString ValueSlider::limitShown() const {
+    return m_limit->isHidden() ? QString() : m_limit->text();
+}
+
+// A click brings the slider back.
+bool ValueSlider::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::MouseButtonPress) {
+        showLimit({}, {});
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 void ValueSlider::setRange(double lo, double hi, double step, int decimals) {
@@ -88,6 +127,9 @@ quint64 ValueSlider::bytes() const {
 }
 
 void ValueSlider::setValue(double value) {
+    if (value != this->value()) {
+        showLimit({}, {});
+    }
     {
         const QSignalBlocker quiet(m_spin);
         m_spin->setValue(value / m_unit);

@@ -2,6 +2,7 @@
 
 #include <QWidget>
 
+class QLabel;
 class QSlider;
 
 namespace offstage::ui {
@@ -9,7 +10,8 @@ namespace offstage::ui {
 class SizeSpinBox;
 
 // A number that the user sets roughly with a slider and exactly with a spin box beside
-// it. GUI thread only.
+// it. What is typed and refused keeps the number, and the limit stands in the slider's
+// place until something right is typed or set. GUI thread only.
 class ValueSlider : public QWidget {
     Q_OBJECT
 
@@ -39,16 +41,22 @@ class ValueSlider : public QWidget {
 
     QSlider& slider() const { return *m_slider; }
     SizeSpinBox& spin() const { return *m_spin; }
+    QString limitShown() const;  // empty: nothing was refused
 
   Q_SIGNALS:
     void changed();  // by the user
 
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
   private:
+    void showLimit(const QString& limit, const QString& why);
     void spinToSlider();
     void sliderToSpin(int position);
 
     QSlider* m_slider;
     SizeSpinBox* m_spin;
+    QLabel* m_limit;
     // The spin box's last limits: setting them again would lay its neighbours out anew.
     struct Limits {
         double unit = 0, lo = 0, hi = 0, step = 0;
