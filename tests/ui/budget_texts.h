@@ -12,7 +12,7 @@ namespace offstage::test {
 // "after" too.
 inline QStringList figuresOf(const ui::BudgetPanel& panel, bool after) {
     QStringList lines;
-    for (const char* figure : {"Tokens/s", "First token", "Hit rate", "Mean bits", "Predicted loss",
+    for (const char* figure : {"Tokens/s", "First token", "Hit rate of answers", "Mean bits", "Predicted loss",
                                "Experts on the device", "Active neurons", "Loss by skipped neurons"}) {
         const QString name = QString::fromLatin1(figure);
         lines << name + QStringLiteral(": ") + textOf(panel, name + QStringLiteral(", now"));

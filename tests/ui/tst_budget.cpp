@@ -133,7 +133,8 @@ class TestBudget : public QObject {
         BudgetPanel& panel = bench.panel;
         bench.show();
         QTRY_VERIFY2(test::nowText(panel).contains(QStringLiteral("Tokens/s: 20.0")), qPrintable(test::nowText(panel)));
-        QVERIFY2(test::nowText(panel).contains(QStringLiteral("Hit rate: 50")), qPrintable(test::nowText(panel)));
+        QVERIFY2(test::nowText(panel).contains(QStringLiteral("Hit rate of answers: 50")),
+                 qPrintable(test::nowText(panel)));
         QVERIFY(test::previewText(panel).isEmpty() && !test::find<QPushButton>(panel, "Apply").isEnabled());
         picture(panel, QStringLiteral("budget-now"));
         panel.form().vram().spin().stepUp();
@@ -682,6 +683,83 @@ class TestBudget : public QObject {
         QVERIFY2(slider.spin().refusal().contains(typed), qPrintable(slider.spin().refusal()));
         QTest::keyClicks(&slider.spin(), QStringLiteral("8"));
         QVERIFY(slider.spin().refusal().isEmpty());
+    }
+
+    // What was refused was told for a few seconds only, while the number jumped back.
+    void context_belowTheLeast_saysTheLeastUntilItIsRight() {
+        BudgetBench bench;
+        bench.panel.resize(360, 800);
+        bench.show();
+        QApplication::setActiveWindow(&bench.panel);  // the keyboard is there
+        ValueSlider& context = bench.panel.form().context();
+        context.spin().setFocus();
+        context.spin().selectAll();
+        QTest::keyClicks(&context.spin(), QStringLiteral("10"));
+        QTest::keyClick(&context.spin(), Qt::Key_Tab);
+        QCOMPARE(bench.panel.form().setting().context, bench.panel.inForce().context);
+        QCOMPARE(context.limitShown(), QStringLiteral("at least 64"));
+        QVERIFY(!context.slider().isVisible());
+        const int before = bench.panel.form().height();
+        QLabel& limit = test::find<QLabel>(context, "Context in tokens, limit");
+        QVERIFY(limit.isVisible() && limit.geometry().right() < context.spin().geometry().left());
+        picture(bench.panel, QStringLiteral("budget-limit"), {360}, 800);
+        context.spin().setFocus();
+        context.spin().selectAll();
+        QTest::keyClicks(&context.spin(), QStringLiteral("128"));
+        QCOMPARE(context.limitShown(), QString());
+        QVERIFY(context.slider().isVisible());
+        QCOMPARE(bench.panel.form().height(), before);
+        QTest::keyClick(&context.spin(), Qt::Key_Tab);
+        QCOMPARE(bench.panel.form().setting().context, qint64{128});
+        // A click on the limit brings the slider back as well.
+        context.spin().setFocus();
+        context.spin().selectAll();
+        QTest::keyClicks(&context.spin(), QStringLiteral("99999999"));
+        QTest::keyClick(&context.spin(), Qt::Key_Return);
+        QCOMPARE(context.limitShown(), QStringLiteral("at most 32,768"));
+        QTest::mouseClick(&limit, Qt::LeftButton);
+        QVERIFY(context.slider().isVisible() && context.limitShown().isEmpty());
+    }
+
+    // Another model is opened while experts move: what comes of them is not the new
+    // model's.
+    void anotherModel_duringAReplan_leavesThePanelAlone() {
+        BudgetBench bench;
+        bench.show();
+        bench.with([](ReplanStage& stage) { stage.finishes = false; });
+        bench.panel.form().vram().spin().setFocus();
+        bench.panel.form().vram().spin().selectAll();
+        QTest::keyClicks(&bench.panel.form().vram().spin(), QStringLiteral("4"));
+        QTest::keyClick(&bench.panel.form().vram().spin(), Qt::Key_Return);
+        QPushButton& apply = test::find<QPushButton>(bench.panel, "Apply");
+        QTRY_VERIFY(apply.isEnabled());
+        QTest::mouseClick(&apply, Qt::LeftButton);
+        QTRY_VERIFY(bench.panel.progress().isVisible());
+        Script slow;
+        slow.loadMs = 300;
+        bench.stage->setScript(slow);
+        QSignalSpy loading(&bench.engine, &EngineController::loadStarted);
+        engine::LoadRequest other;
+        other.model = "/models/another";
+        bench.engine.openModel(other);
+        QTRY_COMPARE(loading.size(), 1);
+        QVERIFY(!bench.panel.progress().isVisible());
+        bench.with([](ReplanStage& stage) { stage.finishes = true; });
+        QTRY_COMPARE(bench.engine.state(), EngineController::State::Ready);
+        QTRY_COMPARE(bench.panel.form().vram().bytes(), 6 * kGiB);
+        QCOMPARE(bench.panel.inForce().vramBytes, 6 * kGiB);
+        QVERIFY(!bench.panel.progress().isVisible());
+        QVERIFY(!apply.isEnabled() && !test::find<QPushButton>(bench.panel, "Undo").isEnabled());
+        QCOMPARE(bench.panel.notice(), QString());
+        QVERIFY(bench.panel.problem().isEmpty());
+        // And it works for the new model.
+        bench.panel.form().vram().spin().setFocus();
+        bench.panel.form().vram().spin().selectAll();
+        QTest::keyClicks(&bench.panel.form().vram().spin(), QStringLiteral("5"));
+        QTest::keyClick(&bench.panel.form().vram().spin(), Qt::Key_Return);
+        QTRY_VERIFY(apply.isEnabled());
+        QTest::mouseClick(&apply, Qt::LeftButton);
+        QTRY_COMPARE(bench.panel.inForce().vramBytes, 5 * kGiB);
     }
 
     // A limit that the spin box shows rounded is kept to the byte, by every way of

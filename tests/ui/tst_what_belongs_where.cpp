@@ -4,10 +4,12 @@
 
 #include <future>
 
+#include <QComboBox>
 #include <QLineEdit>
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QStyleOptionFrame>
 #include <QTest>
 #include <QToolButton>
@@ -358,6 +360,14 @@ class TestWhatBelongsWhere : public QObject {
         QTRY_VERIFY(!runner.isRunning());
         QTRY_COMPARE(f.window->core().engine.snapshot()->conversation_tokens, std::int64_t{512 + 32});
         QCOMPARE(owner(), QStringLiteral("A benchmark"));
+        // Nor is a channel called after a conversation then, or after more tokens than
+        // there are.
+        auto& channel = test::find<QComboBox>(experts, "What is shown of each expert");
+        for (int i = 0; i < channel.count(); ++i) {
+            QVERIFY2(!channel.itemText(i).contains(QStringLiteral("conversation")) &&
+                         !channel.itemText(i).contains(QRegularExpression(QStringLiteral("\\d"))),
+                     qPrintable(channel.itemText(i)));
+        }
         f.askAndWait(QStringLiteral("hello"));  // its own alone
         QCOMPARE(owner(), QStringLiteral("This conversation"));
         QVERIFY(f.window->core().engine.snapshot()->conversation_tokens < 512);

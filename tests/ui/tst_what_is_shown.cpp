@@ -13,8 +13,10 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QSignalSpy>
 #include <QSpinBox>
 #include <QTableWidget>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
@@ -34,6 +36,8 @@
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/token_log.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/stacked_bar.h"
@@ -317,6 +321,102 @@ class TestWhatIsShown : public QObject {
         }
         panel.close();
         engine.shutdown();
+    }
+
+    // Its forecasts are of the files' own formats: with fewer bits in force they were
+    // told as what runs now.
+    void whatIf_inFewerBits_namesTheQualityOfItsForecast() {
+        if (!QFileInfo::exists(demoModel())) {
+            QSKIP("the demo model is not in this tree");
+        }
+        EngineController engine([] { return engine::Session::create(); });
+        WhatIfPanel panel(engine);
+        panel.resize(420, 700);
+        panel.show();
+        QTemporaryDir cache;
+        engine::LoadRequest request;
+        request.model = demoModel().toStdString();
+        request.device = "emulated:rtx-3060-desktop";
+        request.vram_bytes = demoVram(24 * kMiB, 512);
+        request.context = 512;
+        request.n_threads = 1;
+        request.checks_costs = false;
+        request.cache_directory = request.quant_cache_directory = cache.path().toStdString();
+        request.quant.experts = kernels::WeightType::kInt8;
+        engine.openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), EngineController::State::Ready, 60'000);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning() && panel.table().rowCount() > 0, 60'000);
+        const QStringList sentences = panel.hereText().split(QStringLiteral(". "));
+        QCOMPARE(sentences.size(), 2);
+        QVERIFY2(!sentences.first().contains(QStringLiteral("forecast")), qPrintable(panel.hereText()));
+        QVERIFY2(sentences.last().startsWith(QStringLiteral("In original quality: ")) &&
+                     sentences.last().endsWith(QStringLiteral("(forecast).")),
+                 qPrintable(panel.hereText()));
+        panel.close();
+        engine.shutdown();
+    }
+
+    // Both began with what was in force when the model was opened.
+    void planBAndComparedCache_beginWithWhatIsInForce() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        TokenLog log(bench.engine);
+        Selection selection(log);
+        CachePanel cache(bench.engine, selection);
+        bench.open();
+        panel.show();
+        cache.show();
+        panel.showPage(BenchmarkPanel::Compare);
+        QTRY_COMPARE(panel.planB().vram().bytes(), 6144 * kMiB);
+        QSignalSpy ended(&bench.engine, &EngineController::replanEnded);
+        const auto replan = [&](quint64 vram) {
+            engine::ReplanRequest request;
+            request.vram_bytes = vram;
+            return bench.engine.replan(request);
+        };
+        QVERIFY(replan(4096 * kMiB) != 0);
+        QTRY_COMPARE(ended.size(), 1);
+        QTRY_COMPARE(panel.planB().vram().bytes(), 4096 * kMiB);
+        auto& slots_ = test::find<QSpinBox>(cache, "Experts in the cache");
+        QCOMPARE(slots_.value(), 24);
+        // What a person has chosen stays.
+        panel.planB().vram().spin().setFocus();
+        panel.planB().vram().spin().selectAll();
+        QTest::keyClicks(&panel.planB().vram().spin(), QStringLiteral("3"));
+        QTest::keyClick(&panel.planB().vram().spin(), Qt::Key_Return);
+        slots_.setFocus();
+        slots_.selectAll();
+        QTest::keyClicks(&slots_, QStringLiteral("10"));
+        QTest::keyClick(&slots_, Qt::Key_Return);
+        QVERIFY(replan(5120 * kMiB) != 0);
+        QTRY_COMPARE(ended.size(), 2);
+        QTRY_COMPARE(panel.snapshot().revision, bench.engine.snapshot()->revision);
+        QCOMPARE(panel.planB().vram().bytes(), 3072 * kMiB);
+        QCOMPARE(slots_.value(), 10);
+    }
+
+    // A change of the device left its page empty.
+    void answers_stayWhenTheModelIsOpenedOnAnotherDevice() {
+        WindowFixture f;
+        f.openAndWait();
+        part<PanelDocks>(*f.window).show(QStringLiteral("benchmark"));
+        f.askAndWait(QStringLiteral("one"));
+        auto& panel = part<BenchmarkPanel>(*f.window);
+        QCOMPARE(panel.answers().rowCount(), 1);
+        Script onGpu;
+        onGpu.residents = 3;
+        onGpu.emulated = true;
+        f.stage->setScript(onGpu);
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("two"));
+        QCOMPARE(panel.answers().rowCount(), 2);
+        QCOMPARE(panel.answers().runs()[0].device, QStringLiteral("cpu"));
+        QCOMPARE(panel.answers().runs()[1].device, QStringLiteral("emulated:fake-gpu"));
+        const QByteArray csv = benchmarkCsv(panel.report());
+        QVERIFY(csv.contains("cpu,0") && csv.contains("emulated:fake-gpu,1"));
+        f.openAndWait(QStringLiteral("/models/another"));
+        QCOMPARE(panel.answers().rowCount(), 0);
     }
 
     void twoPlans_sayTheDifference() {

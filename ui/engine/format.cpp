@@ -123,6 +123,23 @@ QString firstTokenText(double seconds) {
     return seconds < 0.01 ? Format::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2)) : secondsText(seconds);
 }
 
+QString policyText(engine::CacheKind policy) {
+    using Kind = engine::CacheKind;
+    switch (policy) {
+        case Kind::kLru:
+            return Format::tr("Least recently used (LRU)");
+        case Kind::kLfu:
+            return Format::tr("Least often used (LFU)");
+        case Kind::kSlru:
+            return Format::tr("Least recently used, often used protected (SLRU)");
+        case Kind::kStatic:
+            return Format::tr("Most popular, fixed");
+        case Kind::kLruLayer:
+            return Format::tr("Least recently used in each layer (LRU)");
+    }
+    return {};
+}
+
 QString thetaText(const engine::ThetaChoice& theta) {
     if (!theta.leaves_out()) {
         return {};

@@ -33,6 +33,8 @@ QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/
 QString rateText(double tokensPerSecond);
 QString readingText(qint64 read, qint64 tokens);  // "Reading the prompt: 1,024 of 4,096 tokens"
 QString firstTokenText(double seconds);           // small models read a prompt in less than a millisecond
+// Which expert makes room for another: "Least recently used (LRU)".
+QString policyText(engine::CacheKind policy);
 // "neurons up to 0.1 skipped", "neurons skipped by expert, for a loss of 0.003"; empty:
 // none.
 QString thetaText(const engine::ThetaChoice& theta);

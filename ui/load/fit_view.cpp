@@ -123,7 +123,7 @@ void FitView::build() {
     alignFields({m_vram, m_ram, m_context, m_neuronCache}, *m_quality);
     describe(*m_cache, tr("Cache policy"), tr("Which experts that were copied on demand stay on the device"));
     for (const engine::CacheKind kind : engine::kCacheKinds) {
-        m_cache->addItem(QString::fromUtf8(engine::name_of(kind).data()), static_cast<int>(kind));
+        m_cache->addItem(policyText(kind), static_cast<int>(kind));
     }
 
     describe(

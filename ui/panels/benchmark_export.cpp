@@ -81,6 +81,7 @@ QJsonObject runJson(const BenchmarkRun& run, bool withText) {
         {QStringLiteral("finish"), run.finish},
         // A seed uses all 64 bits; a JSON number does not.
         {QStringLiteral("seed"), QString::number(run.seed)},
+        {QStringLiteral("device"), run.device},
         {QStringLiteral("budgets"), budgetsJson(run.setting)}};
     if (withText) {
         object[QStringLiteral("text")] = run.text;
@@ -120,8 +121,8 @@ QString runLine(const QString& kind, const BenchmarkReport& report, const Benchm
         QString::number(run.setting.context),
         QString::fromStdString(report.model.name),
         report.fingerprint,
-        QString::fromStdString(report.model.device),
-        report.model.emulated ? QStringLiteral("1") : QStringLiteral("0"),
+        run.device,
+        run.device.startsWith(QLatin1String("emulated:")) ? QStringLiteral("1") : QStringLiteral("0"),
         report.programVersion,
     });
 }

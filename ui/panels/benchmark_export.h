@@ -30,7 +30,8 @@ struct BenchmarkRun {
     QString policy;
     QString finish;
     quint64 seed = 0;
-    QString text;  // of the answer, if runs are compared
+    QString text;    // of the answer, if runs are compared
+    QString device;  // engine::ModelSummary::device
     BudgetSetting setting;
     qint64 residentExperts = -1;  // -1: not known
     double predictedLoss = -1;    // -1: not known
@@ -84,7 +85,7 @@ QByteArray benchmarkCsv(const BenchmarkReport& report);
 //   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s,
 //   itl_p50_s, itl_p95_s, itl_p99_s,
 //        itl_s: [...], ended_early, hit_rate, bytes_copied, mean_bits, policy, finish,
-//        seed, budgets, text (comparisons
+//        seed, device, budgets, text (comparisons
 //        only)}
 QByteArray benchmarkJson(const BenchmarkReport& report);
 

@@ -107,6 +107,11 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
         }
     });
     connect(&engine, &EngineController::stateChanged, this, &BenchmarkPanel::refreshButtons);
+    connect(&engine, &EngineController::replanEnded, this, [this] {
+        if (m_hasLimits) {
+            showSnapshot(snapshot());
+        }
+    });
     connect(m_runner, &BenchmarkRunner::progressed, this, [this](int done, int all, const QString& what) {
         m_progress->setRange(0, all);
         m_progress->setValue(done);
@@ -115,11 +120,13 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     });
     connect(m_runner, &BenchmarkRunner::runFinished, this, [this](BenchmarkRun run) {
         run.setting = settingInForce(this->engine());
+        run.device = deviceNow();
         m_scenarios->append(run);
         showMedian();
         readFingerprint();
     });
-    connect(m_runner, &BenchmarkRunner::compared, this, [this](const BenchmarkComparison& comparison) {
+    connect(m_runner, &BenchmarkRunner::compared, this, [this](BenchmarkComparison comparison) {
+        comparison.a.device = comparison.b.device = deviceNow();
         m_comparisons.push_back(comparison);
         showComparison(comparison);
         readFingerprint();
@@ -266,14 +273,18 @@ void BenchmarkPanel::modelChanged() {
     const bool has = engine().model().has_value();
     setEmpty(!has);
     m_hasLimits = false;
-    m_answers->clear();
-    m_scenarios->clear();
-    m_comparisons.clear();
-    m_result->hide();
-    m_headline->clear();
-    m_median->clear();
-    m_histogram->clear();
-    m_summary->clear();
+    // Results stay while the same model is opened again, as on another device.
+    if (has && m_resultsOf != QString::fromStdString(engine().model()->source)) {
+        m_resultsOf = QString::fromStdString(engine().model()->source);
+        m_answers->clear();
+        m_scenarios->clear();
+        m_comparisons.clear();
+        m_result->hide();
+        m_headline->clear();
+        m_median->clear();
+        m_histogram->clear();
+        m_summary->clear();
+    }
     say({});
     setHint(!has                         ? QString()
             : engine().model()->emulated ? tr("Times and speeds are simulated: the device is emulated.")
@@ -284,14 +295,25 @@ void BenchmarkPanel::modelChanged() {
     refreshButtons();
 }
 
+// Plan B begins as what is in force, and follows it until a person changes it.
 void BenchmarkPanel::showSnapshot(const engine::Snapshot& snapshot) {
-    if (!engine().model() || m_hasLimits) {
+    if (!engine().model() || m_runner->isRunning()) {
+        return;
+    }
+    const BudgetSetting inForce = settingInForce(engine());
+    if (m_hasLimits && (inForce == m_planA || !(m_planB->setting() == m_beginningOfB))) {
         return;
     }
     m_planB->setLimits(*engine().model(), snapshot);
-    m_planB->setSetting(settingInForce(this->engine()));
+    m_planB->setSetting(inForce);
+    m_planA = inForce;
+    m_beginningOfB = m_planB->setting();
     m_hasLimits = true;
     refreshButtons();
+}
+
+QString BenchmarkPanel::deviceNow() const {
+    return engine().model() ? QString::fromStdString(engine().model()->device) : QString();
 }
 
 void BenchmarkPanel::addAnswer(const engine::GenerationResult& result) {
@@ -300,6 +322,7 @@ void BenchmarkPanel::addAnswer(const engine::GenerationResult& result) {
     }
     BenchmarkRun run = runOf(result);
     run.setting = settingInForce(this->engine());
+    run.device = deviceNow();
     run.label = run.text.simplified().left(60);
     run.text.clear();
     m_answers->append(run);
@@ -349,12 +372,14 @@ void BenchmarkPanel::showHistogram() {
     for (const double s : run.itlSeconds) {
         us.push_back(s * 1e6);
     }
-    m_summary->setText(us.empty() ? tr("One token: there is no time between tokens.")
-                                  : tr("ITL of %1 decode steps, by the device's clock: p50 %2 ms, p95 %3 ms, p99 %4 ms")
-                                        .arg(us.size())
-                                        .arg(QLocale().toString(1e3 * run.itl(0.5), 'f', 2),
-                                             QLocale().toString(1e3 * run.itl(0.95), 'f', 2),
-                                             QLocale().toString(1e3 * run.itl(0.99), 'f', 2)));
+    m_summary->setText(us.empty()
+                           ? tr("One token: there is no time between tokens.")
+                           : tr("Time between tokens (ITL) of %1 decode steps, by the device's clock: p50 %2 ms, p95 "
+                                "%3 ms, p99 %4 ms")
+                                 .arg(us.size())
+                                 .arg(QLocale().toString(1e3 * run.itl(0.5), 'f', 2),
+                                      QLocale().toString(1e3 * run.itl(0.95), 'f', 2),
+                                      QLocale().toString(1e3 * run.itl(0.99), 'f', 2)));
     if (us.empty()) {
         m_histogram->clear();
         return;
@@ -369,8 +394,9 @@ void BenchmarkPanel::showHistogram() {
 void BenchmarkPanel::showMedian() {
     const std::vector<BenchmarkRun>& runs = m_scenarios->runs();
     std::vector<double> speeds, firsts;
-    for (auto run = runs.rbegin(); run != runs.rend() && run->tokensIn == runs.back().tokensIn &&
-                                   run->tokensOut == runs.back().tokensOut && run->setting == runs.back().setting;
+    for (auto run = runs.rbegin();
+         run != runs.rend() && run->tokensIn == runs.back().tokensIn && run->tokensOut == runs.back().tokensOut &&
+         run->setting == runs.back().setting && run->device == runs.back().device;
          ++run) {
         if (run->hasSpeed()) {
             speeds.push_back(run->tokensPerSecond);
@@ -435,8 +461,8 @@ void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
         number(c.b.tokensPerSecond, 1), differs(c.a.tokensPerSecond, c.b.tokensPerSecond));
     add(tr("First token"), firstTokenText(c.a.ttftSeconds), firstTokenText(c.b.ttftSeconds),
         differs(c.a.ttftSeconds, c.b.ttftSeconds));
-    add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)), tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)),
-        differs(c.a.itl(0.95), c.b.itl(0.95)));
+    add(tr("Between tokens, p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)),
+        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)), differs(c.a.itl(0.95), c.b.itl(0.95)));
     add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), pointsText(c.a.hitRate, c.b.hitRate));
     add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied),
         differs(static_cast<double>(c.a.bytesCopied), static_cast<double>(c.b.bytesCopied)));

@@ -80,6 +80,7 @@ class BenchmarkPanel : public Panel {
     QWidget* buildScenario();
     QWidget* buildCompare();
     QTableView* makeTable(BenchmarkTable& table, const QString& name);
+    QString deviceNow() const;
     void addAnswer(const engine::GenerationResult& result);
     void readFingerprint();
     void showHistogram();
@@ -93,7 +94,9 @@ class BenchmarkPanel : public Panel {
     std::vector<BenchmarkComparison> m_comparisons;
     BenchmarkRunner* m_runner;
     bool m_hasLimits = false;
+    BudgetSetting m_planA, m_beginningOfB;  // in force, and shown for it, when the form was filled
     QString m_fingerprint;
+    QString m_resultsOf;  // the source of the model
     QString m_fingerprintOf;
 
     QTabWidget* m_tabs;

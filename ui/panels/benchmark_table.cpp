@@ -49,8 +49,8 @@ QVariant BenchmarkTable::data(const QModelIndex& index, int role) const {
                                        : QVariant(Qt::AlignRight | Qt::AlignVCenter);
     }
     if (role == Qt::ToolTipRole) {
-        return tr("%1\n%2\n%3, %4 bits on average, seed %5")
-            .arg(run.label, settingText(run.setting), run.policy, QLocale().toString(run.meanBits, 'f', 2))
+        return tr("%1\n%2\n%3, %4, %5 bits on average, seed %6")
+            .arg(run.label, settingText(run.setting), run.device, run.policy, QLocale().toString(run.meanBits, 'f', 2))
             .arg(run.seed);
     }
     if (role == Qt::UserRole) {

@@ -171,7 +171,7 @@ void BudgetPanel::buildPreview() {
     m_figures[1] = addFigure(*grid, tr("First token"),
                              tr("Forecast time to the first token of a prompt of 512 tokens, of both plans"));
     m_figures[2] = addFigure(
-        *grid, tr("Hit rate"),
+        *grid, tr("Hit rate of answers"),
         tr("Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts "
            "not counted"));
     m_figures[3] = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ui/engine/format.h"
 #include "ui/panels/token_log.h"
 
 namespace offstage::ui {
@@ -12,22 +13,6 @@ using engine::CacheCalls;
 using engine::CacheKind;
 
 constexpr CacheKind kCompared[] = {CacheKind::kLru, CacheKind::kLfu, CacheKind::kSlru, CacheKind::kStatic};
-
-QString nameOfPolicy(CacheKind kind) {
-    switch (kind) {
-        case CacheKind::kLru:
-            return CacheComparison::tr("LRU");
-        case CacheKind::kLfu:
-            return CacheComparison::tr("LFU");
-        case CacheKind::kSlru:
-            return CacheComparison::tr("Segmented LRU");
-        case CacheKind::kStatic:
-            return CacheComparison::tr("Popularity, fixed");
-        case CacheKind::kLruLayer:
-            return CacheComparison::tr("LRU in each layer");
-    }
-    return {};
-}
 
 quint64 stepsOf(const CacheCalls& calls) {
     return calls.layers.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, calls.n_layers));
@@ -146,7 +131,7 @@ void CacheComparison::work(Run& run, const CacheCalls& calls, const engine::Popu
     };
     try {
         for (const CacheKind kind : kCompared) {
-            runOne(nameOfPolicy(kind), kind, places);
+            runOne(policyText(kind), kind, places);
         }
         runOne(tr("No cache"), CacheKind::kStatic, 0);
         run.results.push_back(

@@ -143,6 +143,13 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
             m_selection.selectToken(token->message, token->index);
         }
     });
+    connect(&engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        const bool isTouched = m_slots->value() != m_slotsInForce;
+        if (report.state == engine::ReplanState::kDone && hasAccelerator() && !isTouched) {
+            m_slots->setValue(static_cast<int>(report.resident_experts));
+            m_slotsInForce = m_slots->value();
+        }
+    });
     connect(m_compare, &QPushButton::clicked, this, &CachePanel::compareOrCancel);
     connect(m_replays, &CacheComparison::finished, this, &CachePanel::showResults);
     m_progressTimer.setInterval(50);
@@ -255,6 +262,7 @@ void CachePanel::modelChanged() {
     const int experts = model ? static_cast<int>(model->n_layers * model->n_experts) : 0;
     m_slots->setRange(0, experts);
     m_slots->setValue(hasAccelerator() ? static_cast<int>(model->resident_experts) : experts / 2);
+    m_slotsInForce = m_slots->value();
     startAgain();
     setEmpty(!model);
 }
@@ -391,7 +399,7 @@ void CachePanel::refreshControls() {
                "cache would do can be tried below."));
     } else if (totals.routed_tokens > 0) {
         QString text =
-            tr("Since loading: hit rate %1; %2 copied; %3 experts exchanged")
+            tr("Since loading, prompts included: hit rate %1; %2 copied; %3 experts exchanged")
                 .arg(percentText(totals.hit_rate()), valueText(Unit::Bytes, static_cast<double>(totals.bytes_copied)),
                      locale.toString(static_cast<qulonglong>(totals.admissions)));
         text += QStringLiteral("; ") + (totals.guessed_copies > 0
@@ -422,9 +430,10 @@ void CachePanel::refreshControls() {
     m_slots->setEnabled(!running);
     m_progress->setVisible(running);
     if (!running && m_table->isHidden()) {
-        m_comparison->setText(any ? tr("LRU, LFU and others, beside the best that is possible, on the calls of this "
-                                       "model that were recorded.")
-                                  : tr("Write a prompt first: policies are compared on its recorded calls."));
+        m_comparison->setText(
+            any ? tr("Different rules of what goes when room is needed, beside the best that is possible, "
+                     "on the calls of this model that were recorded.")
+                : tr("Write a prompt first: policies are compared on its recorded calls."));
     }
 }
 

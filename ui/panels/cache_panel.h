@@ -73,6 +73,7 @@ class CachePanel : public Panel {
     ExpertUsePlot* m_uses;
     QLabel* m_sums;
     QSpinBox* m_slots;
+    int m_slotsInForce = 0;  // what it was set to, until a person changes it
     QPushButton* m_compare;
     QProgressBar* m_progress;
     QLabel* m_comparison;

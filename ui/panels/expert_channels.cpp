@@ -212,9 +212,9 @@ void fillMachines(ExpertCells& cells, const Snapshot& snapshot) {
 QString channelName(ExpertChannel channel) {
     switch (channel) {
         case ExpertChannel::Window:
-            return ChannelText::tr("Frequency: last %1 tokens").arg(engine::kRoutingWindow);
+            return ChannelText::tr("Frequency: latest tokens");
         case ExpertChannel::Conversation:
-            return ChannelText::tr("Frequency: conversation");
+            return ChannelText::tr("Frequency: from the start");
         case ExpertChannel::Profile:
             return ChannelText::tr("Frequency: planned");
         case ExpertChannel::Recency:
@@ -237,9 +237,13 @@ QString channelExplanation(ExpertChannel channel) {
     switch (channel) {
         case ExpertChannel::Window:
             return ChannelText::tr(
-                "Share of the latest tokens, prompt and answer, that the router sent to each expert.");
+                       "Share of the latest tokens, at most %1 of prompt and answer, that the router sent to each "
+                       "expert.")
+                .arg(engine::kRoutingWindow);
         case ExpertChannel::Conversation:
-            return ChannelText::tr("Share of all tokens of this conversation that the router sent to each expert.");
+            return ChannelText::tr(
+                "Share of all tokens that the router sent to each expert, since what the panel names (a conversation, "
+                "a benchmark) began.");
         case ExpertChannel::Profile:
             return ChannelText::tr("Share of tokens that the placement of experts was planned with.");
         case ExpertChannel::Recency:
@@ -252,7 +256,8 @@ QString channelExplanation(ExpertChannel channel) {
             return ChannelText::tr("The number format in which each expert is kept.");
         case ExpertChannel::HitRate:
             return ChannelText::tr(
-                "Share of each expert's tokens, since the model was loaded, that found it on the device.");
+                "Share of each expert's tokens, since the model was loaded and prompts included, that found it on the "
+                "device.");
         case ExpertChannel::Active:
             return ChannelText::tr(
                 "Share of the neurons that were not skipped in the last steps, counted for each layer's experts "

@@ -1,6 +1,7 @@
 #include "ui/panels/what_if_panel.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QComboBox>
 #include <QFileInfo>
@@ -39,6 +40,7 @@ namespace {
 constexpr int kWhatIfNoticeLines = 3;
 constexpr int kNarrowestPart = 420;
 constexpr int kNameLetters = 20;
+constexpr double kSameBits = 0.005;
 
 enum ForecastColumn { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
@@ -141,6 +143,8 @@ QWidget* WhatIfPanel::buildGpus() {
     });
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_table->horizontalHeaderItem(Resident)->setToolTip(tr("Experts that are on it"));
+    m_table->horizontalHeaderItem(Hits)->setToolTip(
+        tr("Share of an answer's expert calls that find their expert there"));
     m_table->horizontalHeaderItem(Speed)->setToolTip(tr("Forecast, not measured"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -387,8 +391,13 @@ void WhatIfPanel::showHere() {
                                    : measured;
     };
     const double alone = m_forecastHere && m_forecastHere->failure.empty() ? m_forecastHere->tokens_per_s : 0;
+    // The forecasts are of the files' own formats.
+    const double bits = snapshot().mean_bits;  // 0: not known
+    const bool isOriginal = bits <= 0 || std::abs(bits - model->expert_formats.bits) < kSameBits;
+    const auto original = [alone] { return speedText(alone, SpeedKind::Forecast); };
     if (helping.isEmpty()) {
-        m_here->setText(tr("Here, as it runs now: %1").arg(beside(speed, alone)) + u'.');
+        m_here->setText(tr("Here, as it runs now: %1").arg(beside(speed, isOriginal ? alone : 0)) + u'.' +
+                        (isOriginal || alone <= 0 ? QString() : u' ' + tr("In original quality: %1.").arg(original())));
         return;
     }
     // The measurement includes all machines; the panel's own forecasts are for single
@@ -400,7 +409,7 @@ void WhatIfPanel::showHere() {
                        .arg(helping.join(QStringLiteral(", ")), how, beside(speed, us > 0 ? 1e6 / us : 0)) +
                    u'.';
     if (alone > 0) {
-        text += u' ' + tr("Without: %1.").arg(speedText(alone, SpeedKind::Forecast));
+        text += u' ' + (isOriginal ? tr("Without: %1.") : tr("Without, in original quality: %1.")).arg(original());
     }
     m_here->setText(text);
 }
