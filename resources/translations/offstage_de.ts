@@ -308,10 +308,6 @@
         <translation>Systemprompt</translation>
     </message>
     <message>
-        <source>You</source>
-        <translation>Sie</translation>
-    </message>
-    <message>
         <source>%1 cannot be written: %2.</source>
         <translation>%1 kann nicht geschrieben werden: %2.</translation>
     </message>
@@ -3129,16 +3125,6 @@
         <translation>die Anzahl der Metadaten</translation>
     </message>
     <message>
-        <source>the magic number</source>
-        <comment>magic_number</comment>
-        <translation>die Kennung</translation>
-    </message>
-    <message>
-        <source>the version</source>
-        <comment>the_version</comment>
-        <translation>die Version</translation>
-    </message>
-    <message>
         <source>a metadata key</source>
         <comment>a_metadata_key</comment>
         <translation>ein Schlüssel der Metadaten</translation>
@@ -3359,16 +3345,6 @@
         <translation>%1 (wie in der Datei)</translation>
     </message>
     <message>
-        <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
-        <comment>file_ends_too_early</comment>
-        <translation>%1 braucht %2 Bytes, aber die Datei endet nach %3, um %4 zu früh</translation>
-    </message>
-    <message>
-        <source>a whole file; this one was cut short or is damaged: fetch it again</source>
-        <comment>a_whole_file</comment>
-        <translation>eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
-    </message>
-    <message>
         <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
         <comment>gguf_not_lfs_pointer</comment>
         <translation>&quot;GGUF&quot;; sie sieht nach einem Verweis von Git LFS aus: bitte die Datei selbst holen, &quot;git lfs pull&quot;</translation>
@@ -3392,11 +3368,6 @@
         <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
         <comment>tensor_begins_outside</comment>
         <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: nicht mehr, als eine Datei von %4 Bytes fassen kann; die Datei ist beschädigt: bitte noch einmal laden</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
-        <comment>tensor_ends_outside</comment>
-        <translation>%1: Tensor %2 endet bei Byte %3, die Datei aber bei Byte %4, so dass %5 Bytes fehlen; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt: bitte noch einmal laden</translation>
     </message>
     <message>
         <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
@@ -4228,6 +4199,21 @@
         <comment>the_name</comment>
         <translation>der Name &apos;%1&apos;</translation>
     </message>
+    <message>
+        <source>%1: incomplete: %2 of %3 bytes; is it still being copied? Otherwise it is damaged: fetch it again</source>
+        <comment>gguf_incomplete</comment>
+        <translation>%1: unvollständig: %2 von %3 Bytes; wird sie noch kopiert? Sonst ist sie beschädigt: neu herunterladen</translation>
+    </message>
+    <message>
+        <source>%1: incomplete: %2 of at least %3 bytes, so that its header is cut; is it still being copied? Otherwise it is damaged: fetch it again</source>
+        <comment>gguf_incomplete_at_least</comment>
+        <translation>%1: unvollständig: %2 von mindestens %3 Bytes, sodass der Kopf der Datei abgeschnitten ist; wird sie noch kopiert? Sonst ist sie beschädigt: neu herunterladen</translation>
+    </message>
+    <message>
+        <source>an item of a function</source>
+        <comment>item_of_function</comment>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4383,6 +4369,26 @@
         <comment>skipped neurons</comment>
         <translation>%1, Geratenes angenommen</translation>
     </message>
+    <message>
+        <source>Least recently used (LRU)</source>
+        <translation>Am längsten ungenutzt (LRU)</translation>
+    </message>
+    <message>
+        <source>Least often used (LFU)</source>
+        <translation>Am seltensten genutzt (LFU)</translation>
+    </message>
+    <message>
+        <source>Least recently used, often used protected (SLRU)</source>
+        <translation>Am längsten ungenutzt, oft genutzte geschützt (SLRU)</translation>
+    </message>
+    <message>
+        <source>Most popular, fixed</source>
+        <translation>Beliebteste, fest</translation>
+    </message>
+    <message>
+        <source>Least recently used in each layer (LRU)</source>
+        <translation>Am längsten ungenutzt, je Schicht (LRU)</translation>
+    </message>
 </context>
 <context>
     <name>HelpAnswers</name>
@@ -4395,64 +4401,12 @@
         <translation>Sendet dieses Programm meine Daten irgendwohin?</translation>
     </message>
     <message>
-        <source>can, could, may, do, does, is, are, will, which, what</source>
-        <translation>kann, kannst, können, könnt, könnte, darf, ist, sind, wird, welche, welchen, was, sendet, schickt, braucht, öffnet, öffnest, liest, unterstützt</translation>
-    </message>
-    <message>
-        <source>you, your, i, this program, the program, this app, offstage</source>
-        <translation>du, dein, ich, ihr, dieses Programm, das Programm, diese App, Offstage</translation>
-    </message>
-    <message>
-        <source>open, load, read, run, support, accept, know</source>
-        <translation>öffnen, öffnet, öffnest, laden, lesen, liest, ausführen, unterstützen, unterstützt, unterstützt du, kennen</translation>
-    </message>
-    <message>
-        <source>gguf, safetensors, which models, what models, other models, another model, own models, model files, model formats, file formats, checkpoints</source>
-        <translation>gguf, safetensors, welche Modelle, andere Modelle, anderes Modell, eigene Modelle, Modelldateien, Modellformate, Dateiformate, Checkpoints</translation>
-    </message>
-    <message>
         <source>Families: %1.</source>
         <translation>Familien: %1.</translation>
     </message>
     <message>
-        <source>send, upload, share, collect, connect, need, use, have, go, work</source>
-        <translation>senden, sendet, schicken, schickt, hochladen, teilen, sammeln, verbinden, brauchen, brauchst, braucht, nutzen, haben, arbeiten, funktionieren</translation>
-    </message>
-    <message>
-        <source>my data, my conversations, my messages, the internet, internet access, internet connection, network connection, offline, online, the cloud, telemetry</source>
-        <translation>meine Daten, meine Unterhaltungen, meine Nachrichten, das Internet, ins Internet, Internet, Internetverbindung, Netzwerkverbindung, offline, online, die Cloud, Telemetrie</translation>
-    </message>
-    <message>
-        <source>Which files can go with a message?</source>
-        <translation>Welche Dateien können mit einer Nachricht mitgehen?</translation>
-    </message>
-    <message>
-        <source>read, open, attach, take, accept, see, send, upload</source>
-        <translation>lesen, öffnen, anhängen, nehmen, annehmen, sehen, senden, schicken, hochladen</translation>
-    </message>
-    <message>
-        <source>Can other computers help?</source>
-        <translation>Können andere Rechner helfen?</translation>
-    </message>
-    <message>
-        <source>use, connect, share, spread, run, borrow, help</source>
-        <translation>nutzen, benutzen, verbinden, teilen, verteilen, ausführen, helfen</translation>
-    </message>
-    <message>
-        <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
-        <translation>andere Rechner, andere Computer, anderen Rechner, anderen Computer, mehrere Rechner, mehrere Computer, zwei Rechner, zwei Computer, einen Cluster</translation>
-    </message>
-    <message>
-        <source>pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, photos, my files</source>
-        <translation>PDF, PDFs, PDF-Dateien, welche Dateien, Anhänge, Bilder, Fotos, meine Dateien</translation>
-    </message>
-    <message>
-        <source>Which panels are there?</source>
-        <translation>Welche Panels gibt es?</translation>
-    </message>
-    <message>
-        <source>panel, panels</source>
-        <translation>Panel, Panels</translation>
+        <source>More in the help: %1</source>
+        <translation>Mehr in der Hilfe, auf Englisch: %1</translation>
     </message>
 </context>
 <context>
@@ -4609,6 +4563,21 @@
     <message>
         <source>buffers</source>
         <translation>Puffer</translation>
+    </message>
+</context>
+<context>
+    <name>Message</name>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>From the help</source>
+        <translation>Aus der Hilfe</translation>
+    </message>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
     </message>
 </context>
 <context>
@@ -5251,10 +5220,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Ein Token: Zwischen Tokens verging keine Zeit.</translation>
     </message>
     <message>
-        <source>ITL of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
-        <translation>ITL von %1 Decode-Schritten, nach der Uhr des Geräts: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
-    </message>
-    <message>
         <source>from one token to the next</source>
         <translation>von einem Token zum nächsten</translation>
     </message>
@@ -5297,10 +5262,6 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>First token</source>
         <translation>Erstes Token</translation>
-    </message>
-    <message>
-        <source>ITL p95</source>
-        <translation>ITL p95</translation>
     </message>
     <message>
         <source>%1 ms</source>
@@ -5440,6 +5401,14 @@ Ein Klick zeigt ihren Text</translation>
         <comment>of a percentage</comment>
         <translation>%1 Punkte</translation>
     </message>
+    <message>
+        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
+        <translation>Zeit zwischen Tokens (ITL) über %1 Schritte, nach der Uhr des Geräts: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
+    </message>
+    <message>
+        <source>Between tokens, p95</source>
+        <translation>Zwischen Tokens, p95</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>
@@ -5510,14 +5479,6 @@ Ein Klick zeigt ihren Text</translation>
 </context>
 <context>
     <name>offstage::ui::BenchmarkTable</name>
-    <message>
-        <source>%1
-%2
-%3, %4 bits on average, seed %5</source>
-        <translation>%1
-%2
-%3, %4 Bit im Mittel, Seed %5</translation>
-    </message>
     <message>
         <source>run</source>
         <translation>Lauf</translation>
@@ -5597,6 +5558,14 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>Decode, after the first token; – where there is none, or where a scenario&apos;s answer ended early</source>
         <translation>Decode, nach dem ersten Token; – wo es keines gibt oder wo die Antwort eines Szenarios vorzeitig endete</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+%3, %4, %5 bits on average, seed %6</source>
+        <translation>%1
+%2
+%3, %4, im Mittel %5 Bit, Startwert %6</translation>
     </message>
 </context>
 <context>
@@ -5777,10 +5746,6 @@ neurons</source>
     <message>
         <source>First token</source>
         <translation>Erstes Token</translation>
-    </message>
-    <message>
-        <source>Hit rate</source>
-        <translation>Trefferquote</translation>
     </message>
     <message>
         <source>Mean bits</source>
@@ -6009,29 +5974,13 @@ neurons</source>
         <source>Working out the plan</source>
         <translation>Der Plan wird berechnet</translation>
     </message>
+    <message>
+        <source>Hit rate of answers</source>
+        <translation>Trefferquote der Antworten</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
-    <message>
-        <source>LRU</source>
-        <translation>LRU</translation>
-    </message>
-    <message>
-        <source>LFU</source>
-        <translation>LFU</translation>
-    </message>
-    <message>
-        <source>Segmented LRU</source>
-        <translation>Segmentiertes LRU</translation>
-    </message>
-    <message>
-        <source>Popularity, fixed</source>
-        <translation>Popularität, fest</translation>
-    </message>
-    <message>
-        <source>LRU in each layer</source>
-        <translation>LRU je Schicht</translation>
-    </message>
     <message>
         <source>No cache</source>
         <translation>Kein Cache</translation>
@@ -6230,10 +6179,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Das Modell läuft auf der CPU: Es gibt keinen Beschleuniger, dessen Speicher ein Cache für Experten wäre. Was ein Cache bewirken würde, lässt sich unten ausprobieren.</translation>
     </message>
     <message>
-        <source>Since loading: hit rate %1; %2 copied; %3 experts exchanged</source>
-        <translation>Seit dem Laden: Trefferquote %1; %2 kopiert; %3 Experten ausgetauscht</translation>
-    </message>
-    <message>
         <source>%1 of %2 guesses used</source>
         <translation>%1 von %2 Vermutungen genutzt</translation>
     </message>
@@ -6248,10 +6193,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Compare policies</source>
         <translation>Strategien vergleichen</translation>
-    </message>
-    <message>
-        <source>LRU, LFU and others, beside the best that is possible, on the calls of this model that were recorded.</source>
-        <translation>LRU, LFU und andere neben dem Bestmöglichen, für die aufgezeichneten Aufrufe dieses Modells.</translation>
     </message>
     <message>
         <source>Write a prompt first: policies are compared on its recorded calls.</source>
@@ -6312,6 +6253,14 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Layer %1</source>
         <translation>Schicht %1</translation>
+    </message>
+    <message>
+        <source>Since loading, prompts included: hit rate %1; %2 copied; %3 experts exchanged</source>
+        <translation>Seit dem Laden, mit Prompts: Trefferquote %1; %2 kopiert; %3 Experten ausgetauscht</translation>
+    </message>
+    <message>
+        <source>Different rules of what goes when room is needed, beside the best that is possible, on the calls of this model that were recorded.</source>
+        <translation>Verschiedene Regeln, was weicht, wenn Platz gebraucht wird, neben dem Bestmöglichen, auf den aufgezeichneten Aufrufen dieses Modells.</translation>
     </message>
 </context>
 <context>
@@ -6635,13 +6584,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
             <numerusform>%1, Ordner, %n Unterhaltung</numerusform>
             <numerusform>%1, Ordner, %n Unterhaltungen</numerusform>
         </translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::ConversationModel</name>
-    <message>
-        <source>You</source>
-        <translation>Ich</translation>
     </message>
 </context>
 <context>
@@ -7672,14 +7614,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>alle Experten:</translation>
     </message>
     <message>
-        <source>Frequency: last %1 tokens</source>
-        <translation>Häufigkeit: letzte %1 Tokens</translation>
-    </message>
-    <message>
-        <source>Frequency: conversation</source>
-        <translation>Häufigkeit: Unterhaltung</translation>
-    </message>
-    <message>
         <source>Frequency: planned</source>
         <translation>Häufigkeit: geplant</translation>
     </message>
@@ -7700,14 +7634,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Trefferquote</translation>
     </message>
     <message>
-        <source>Share of the latest tokens, prompt and answer, that the router sent to each expert.</source>
-        <translation>Anteil der neuesten Tokens, aus Prompt und Antwort, die der Router zu jedem Experten schickte.</translation>
-    </message>
-    <message>
-        <source>Share of all tokens of this conversation that the router sent to each expert.</source>
-        <translation>Anteil aller Tokens dieser Unterhaltung, die der Router zu jedem Experten schickte.</translation>
-    </message>
-    <message>
         <source>Share of tokens that the placement of experts was planned with.</source>
         <translation>Anteil der Tokens, mit dem die Verteilung der Experten geplant wurde.</translation>
     </message>
@@ -7722,10 +7648,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>The number format in which each expert is kept.</source>
         <translation>Das Zahlenformat, in dem jeder Experte gespeichert ist.</translation>
-    </message>
-    <message>
-        <source>Share of each expert&apos;s tokens, since the model was loaded, that found it on the device.</source>
-        <translation>Anteil der Tokens jedes Experten seit dem Laden des Modells, die ihn auf dem Gerät fanden.</translation>
     </message>
     <message>
         <source>Layer %1, expert %2</source>
@@ -8001,6 +7923,26 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>scale up to the highest value</source>
         <translation>Skala bis zum Höchstwert</translation>
+    </message>
+    <message>
+        <source>Frequency: latest tokens</source>
+        <translation>Häufigkeit: neueste Tokens</translation>
+    </message>
+    <message>
+        <source>Frequency: from the start</source>
+        <translation>Häufigkeit: von Anfang an</translation>
+    </message>
+    <message>
+        <source>Share of the latest tokens, at most %1 of prompt and answer, that the router sent to each expert.</source>
+        <translation>Anteil der neuesten Tokens, höchstens %1 aus Prompt und Antwort, die der Router an jeden Experten schickte.</translation>
+    </message>
+    <message>
+        <source>Share of all tokens that the router sent to each expert, since what the panel names (a conversation, a benchmark) began.</source>
+        <translation>Anteil aller Tokens, die der Router an jeden Experten schickte, seit dem Beginn dessen, was das Panel nennt (eine Unterhaltung, ein Benchmark).</translation>
+    </message>
+    <message>
+        <source>Share of each expert&apos;s tokens, since the model was loaded and prompts included, that found it on the device.</source>
+        <translation>Anteil der Tokens jedes Experten seit dem Laden des Modells, Prompts mitgezählt, die ihn auf dem Gerät fanden.</translation>
     </message>
 </context>
 <context>
@@ -10414,16 +10356,32 @@ Click for the timeline of its tokens</source>
         <translation>%1
 Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
+    <message>
+        <source>Open this page of the help</source>
+        <translation>Diese Seite der Hilfe öffnen</translation>
+    </message>
+    <message>
+        <source>Read the page</source>
+        <translation>Seite lesen</translation>
+    </message>
+    <message>
+        <source>Let the model answer this: a new branch</source>
+        <translation>Das Modell antworten lassen: ein neuer Zweig</translation>
+    </message>
+    <message>
+        <source>Ask the model anyway</source>
+        <translation>Trotzdem das Modell fragen</translation>
+    </message>
+    <message>
+        <source>The model sees neither this nor the question</source>
+        <translation>Das Modell sieht weder dies noch die Frage</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
     <message>
         <source>Your message</source>
         <translation>Eigene Nachricht</translation>
-    </message>
-    <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
     </message>
     <message>
         <source>Answer</source>
@@ -10448,6 +10406,10 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>The model no longer sees what stands above, but this summary of it:</source>
         <translation>Das Modell sieht nicht mehr, was darüber steht, sondern diese Zusammenfassung davon:</translation>
+    </message>
+    <message>
+        <source>Answer from the help</source>
+        <translation>Antwort aus der Hilfe</translation>
     </message>
 </context>
 <context>
@@ -11265,16 +11227,8 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Die ältesten Beiträge zusammenfassen und weiter</translation>
     </message>
     <message>
-        <source>Read the page in the help</source>
-        <translation>Die Seite in der Hilfe lesen</translation>
-    </message>
-    <message>
         <source>Close this notice</source>
         <translation>Hinweis schließen</translation>
-    </message>
-    <message>
-        <source>Ask the model anyway</source>
-        <translation>Trotzdem das Modell fragen</translation>
     </message>
     <message>
         <source>Choose a chat template…</source>
@@ -11798,6 +11752,22 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>“%1” is not a number.</source>
         <translation>„%1“ ist keine Zahl.</translation>
+    </message>
+    <message>
+        <source>not a size</source>
+        <translation>keine Größe</translation>
+    </message>
+    <message>
+        <source>not a number</source>
+        <translation>keine Zahl</translation>
+    </message>
+    <message>
+        <source>at most %1</source>
+        <translation>höchstens %1</translation>
+    </message>
+    <message>
+        <source>at least %1</source>
+        <translation>mindestens %1</translation>
     </message>
 </context>
 <context>
@@ -12498,6 +12468,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <source>%1, slider</source>
         <translation>%1, Regler</translation>
     </message>
+    <message>
+        <source>%1, limit</source>
+        <translation>%1, Grenze</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::WhatIfPanel</name>
@@ -12814,6 +12788,18 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Each token includes %1 µs measured here beyond the forecast.</source>
         <translation>In jedem Token sind %1 µs enthalten, die hier über die Vorhersage hinaus gemessen wurden.</translation>
+    </message>
+    <message>
+        <source>Share of an answer&apos;s expert calls that find their expert there</source>
+        <translation>Anteil der Expertenaufrufe einer Antwort, die ihren Experten dort finden</translation>
+    </message>
+    <message>
+        <source>In original quality: %1.</source>
+        <translation>In Originalqualität: %1.</translation>
+    </message>
+    <message>
+        <source>Without, in original quality: %1.</source>
+        <translation>Ohne sie, in Originalqualität: %1.</translation>
     </message>
 </context>
 </TS>

@@ -308,10 +308,6 @@
         <translation>Lời nhắc hệ thống</translation>
     </message>
     <message>
-        <source>You</source>
-        <translation>Bạn</translation>
-    </message>
-    <message>
         <source>%1 cannot be written: %2.</source>
         <translation>Không ghi được %1: %2.</translation>
     </message>
@@ -3129,16 +3125,6 @@
         <translation>số cặp siêu dữ liệu</translation>
     </message>
     <message>
-        <source>the magic number</source>
-        <comment>magic_number</comment>
-        <translation>mã nhận dạng</translation>
-    </message>
-    <message>
-        <source>the version</source>
-        <comment>the_version</comment>
-        <translation>phiên bản</translation>
-    </message>
-    <message>
         <source>a metadata key</source>
         <comment>a_metadata_key</comment>
         <translation>một khóa siêu dữ liệu</translation>
@@ -3359,16 +3345,6 @@
         <translation>%1 (như trong tệp)</translation>
     </message>
     <message>
-        <source>%1 needs %2 bytes, but the file ends after %3, %4 too early</source>
-        <comment>file_ends_too_early</comment>
-        <translation>%1 cần %2 byte, nhưng tệp kết thúc sau %3, sớm hơn %4</translation>
-    </message>
-    <message>
-        <source>a whole file; this one was cut short or is damaged: fetch it again</source>
-        <comment>a_whole_file</comment>
-        <translation>một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
-    </message>
-    <message>
         <source>&quot;GGUF&quot;; it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;</source>
         <comment>gguf_not_lfs_pointer</comment>
         <translation>&quot;GGUF&quot;; trông giống con trỏ Git LFS: hãy tải chính tệp đó, &quot;git lfs pull&quot;</translation>
@@ -3392,11 +3368,6 @@
         <source>%1: tensor %2 begins at byte %3 of the data; expected no more than a file of %4 bytes can hold; the file is damaged: fetch it again</source>
         <comment>tensor_begins_outside</comment>
         <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần không quá mức mà một tệp %4 byte có thể chứa; tệp bị hỏng: hãy tải lại</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 ends at byte %3, but the file at byte %4, so that %5 bytes are missing; expected a whole file; this one was cut short or is damaged: fetch it again</source>
-        <comment>tensor_ends_outside</comment>
-        <translation>%1: tensor %2 kết thúc tại byte %3, nhưng tệp kết thúc tại byte %4, nên thiếu %5 byte; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>one of %1; take a file of this model in one of them, such as its Q4_K_M</source>
@@ -4228,6 +4199,21 @@
         <comment>the_name</comment>
         <translation>tên &apos;%1&apos;</translation>
     </message>
+    <message>
+        <source>%1: incomplete: %2 of %3 bytes; is it still being copied? Otherwise it is damaged: fetch it again</source>
+        <comment>gguf_incomplete</comment>
+        <translation>%1: chưa đầy đủ: %2 trong %3 byte; tệp còn đang được chép? Nếu không thì nó bị hỏng: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>%1: incomplete: %2 of at least %3 bytes, so that its header is cut; is it still being copied? Otherwise it is damaged: fetch it again</source>
+        <comment>gguf_incomplete_at_least</comment>
+        <translation>%1: chưa đầy đủ: %2 trong ít nhất %3 byte, nên phần đầu tệp bị cắt; tệp còn đang được chép? Nếu không thì nó bị hỏng: hãy tải lại</translation>
+    </message>
+    <message>
+        <source>an item of a function</source>
+        <comment>item_of_function</comment>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4383,6 +4369,26 @@
         <comment>skipped neurons</comment>
         <translation>%1, chấp nhận phỏng đoán</translation>
     </message>
+    <message>
+        <source>Least recently used (LRU)</source>
+        <translation>Lâu không dùng nhất (LRU)</translation>
+    </message>
+    <message>
+        <source>Least often used (LFU)</source>
+        <translation>Ít dùng nhất (LFU)</translation>
+    </message>
+    <message>
+        <source>Least recently used, often used protected (SLRU)</source>
+        <translation>Lâu không dùng nhất, giữ chuyên gia hay dùng (SLRU)</translation>
+    </message>
+    <message>
+        <source>Most popular, fixed</source>
+        <translation>Phổ biến nhất, cố định</translation>
+    </message>
+    <message>
+        <source>Least recently used in each layer (LRU)</source>
+        <translation>Lâu không dùng nhất trong từng lớp (LRU)</translation>
+    </message>
 </context>
 <context>
     <name>HelpAnswers</name>
@@ -4395,64 +4401,12 @@
         <translation>Chương trình này có gửi dữ liệu của tôi đi đâu không?</translation>
     </message>
     <message>
-        <source>can, could, may, do, does, is, are, will, which, what</source>
-        <translation>có thể, có, liệu, những, bạn, chương trình này, tôi</translation>
-    </message>
-    <message>
-        <source>you, your, i, this program, the program, this app, offstage</source>
-        <translation>bạn, tôi, chương trình này, chương trình, ứng dụng này, offstage</translation>
-    </message>
-    <message>
-        <source>open, load, read, run, support, accept, know</source>
-        <translation>mở, tải, đọc, chạy, hỗ trợ</translation>
-    </message>
-    <message>
-        <source>gguf, safetensors, which models, what models, other models, another model, own models, model files, model formats, file formats, checkpoints</source>
-        <translation>gguf, safetensors, mô hình nào, mô hình khác, tệp mô hình, định dạng tệp, định dạng nào</translation>
-    </message>
-    <message>
         <source>Families: %1.</source>
         <translation>Các họ mô hình: %1.</translation>
     </message>
     <message>
-        <source>send, upload, share, collect, connect, need, use, have, go, work</source>
-        <translation>gửi, tải lên, chia sẻ, thu thập, kết nối, cần, dùng, hoạt động</translation>
-    </message>
-    <message>
-        <source>my data, my conversations, my messages, the internet, internet access, internet connection, network connection, offline, online, the cloud, telemetry</source>
-        <translation>dữ liệu của tôi, cuộc trò chuyện của tôi, internet, mạng, ngoại tuyến, trực tuyến, đám mây</translation>
-    </message>
-    <message>
-        <source>Which files can go with a message?</source>
-        <translation>Những tệp nào có thể gửi kèm tin nhắn?</translation>
-    </message>
-    <message>
-        <source>read, open, attach, take, accept, see, send, upload</source>
-        <translation>đọc, mở, đính kèm, nhận, xem, gửi</translation>
-    </message>
-    <message>
-        <source>Can other computers help?</source>
-        <translation>Máy tính khác có thể giúp không?</translation>
-    </message>
-    <message>
-        <source>use, connect, share, spread, run, borrow, help</source>
-        <translation>dùng, kết nối, chia sẻ, chạy, giúp</translation>
-    </message>
-    <message>
-        <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
-        <translation>máy khác, máy tính khác, nhiều máy, hai máy, cụm máy</translation>
-    </message>
-    <message>
-        <source>pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, photos, my files</source>
-        <translation>pdf, tệp nào, những tệp nào, tệp đính kèm, hình ảnh, ảnh, tệp của tôi</translation>
-    </message>
-    <message>
-        <source>Which panels are there?</source>
-        <translation>Có những bảng nào?</translation>
-    </message>
-    <message>
-        <source>panel, panels</source>
-        <translation>bảng, các bảng</translation>
+        <source>More in the help: %1</source>
+        <translation>Xem thêm trong phần trợ giúp, bằng tiếng Anh: %1</translation>
     </message>
 </context>
 <context>
@@ -4607,6 +4561,21 @@
     <message>
         <source>buffers</source>
         <translation>bộ đệm</translation>
+    </message>
+</context>
+<context>
+    <name>Message</name>
+    <message>
+        <source>You</source>
+        <translation>Bạn</translation>
+    </message>
+    <message>
+        <source>From the help</source>
+        <translation>Từ phần trợ giúp</translation>
+    </message>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
     </message>
 </context>
 <context>
@@ -5249,10 +5218,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Chỉ một token: không có khoảng thời gian giữa các token.</translation>
     </message>
     <message>
-        <source>ITL of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
-        <translation>ITL của %1 bước giải mã, theo đồng hồ của thiết bị: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
-    </message>
-    <message>
         <source>from one token to the next</source>
         <translation>từ token này đến token kế tiếp</translation>
     </message>
@@ -5295,10 +5260,6 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>First token</source>
         <translation>Token đầu tiên</translation>
-    </message>
-    <message>
-        <source>ITL p95</source>
-        <translation>ITL p95</translation>
     </message>
     <message>
         <source>%1 ms</source>
@@ -5438,6 +5399,14 @@ Bấm để xem văn bản của tệp</translation>
         <comment>of a percentage</comment>
         <translation>%1 điểm</translation>
     </message>
+    <message>
+        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
+        <translation>Thời gian giữa các token (ITL) qua %1 bước giải mã, theo đồng hồ của thiết bị: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
+    </message>
+    <message>
+        <source>Between tokens, p95</source>
+        <translation>Giữa các token, p95</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>
@@ -5508,14 +5477,6 @@ Bấm để xem văn bản của tệp</translation>
 </context>
 <context>
     <name>offstage::ui::BenchmarkTable</name>
-    <message>
-        <source>%1
-%2
-%3, %4 bits on average, seed %5</source>
-        <translation>%1
-%2
-%3, trung bình %4 bit, seed %5</translation>
-    </message>
     <message>
         <source>run</source>
         <translation>lượt chạy</translation>
@@ -5595,6 +5556,14 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>Decode, after the first token; – where there is none, or where a scenario&apos;s answer ended early</source>
         <translation>Giải mã, sau token đầu tiên; – khi không có, hoặc khi câu trả lời của kịch bản kết thúc sớm</translation>
+    </message>
+    <message>
+        <source>%1
+%2
+%3, %4, %5 bits on average, seed %6</source>
+        <translation>%1
+%2
+%3, %4, trung bình %5 bit, hạt giống %6</translation>
     </message>
 </context>
 <context>
@@ -5775,10 +5744,6 @@ yếu</translation>
     <message>
         <source>First token</source>
         <translation>Token đầu tiên</translation>
-    </message>
-    <message>
-        <source>Hit rate</source>
-        <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
         <source>Mean bits</source>
@@ -6005,29 +5970,13 @@ yếu</translation>
         <source>Working out the plan</source>
         <translation>Đang tính kế hoạch</translation>
     </message>
+    <message>
+        <source>Hit rate of answers</source>
+        <translation>Tỷ lệ trúng của câu trả lời</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
-    <message>
-        <source>LRU</source>
-        <translation>LRU</translation>
-    </message>
-    <message>
-        <source>LFU</source>
-        <translation>LFU</translation>
-    </message>
-    <message>
-        <source>Segmented LRU</source>
-        <translation>LRU phân đoạn</translation>
-    </message>
-    <message>
-        <source>Popularity, fixed</source>
-        <translation>Theo độ phổ biến, cố định</translation>
-    </message>
-    <message>
-        <source>LRU in each layer</source>
-        <translation>LRU trong từng lớp</translation>
-    </message>
     <message>
         <source>No cache</source>
         <translation>Không có bộ nhớ đệm</translation>
@@ -6226,10 +6175,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Mô hình chạy trên CPU: không có bộ tăng tốc nào có bộ nhớ để làm bộ nhớ đệm cho chuyên gia. Bạn có thể thử bên dưới xem bộ nhớ đệm sẽ mang lại gì.</translation>
     </message>
     <message>
-        <source>Since loading: hit rate %1; %2 copied; %3 experts exchanged</source>
-        <translation>Từ khi nạp: tỷ lệ trúng %1; đã sao chép %2; %3 chuyên gia đổi chỗ</translation>
-    </message>
-    <message>
         <source>%1 of %2 guesses used</source>
         <translation>đã dùng %1/%2 phỏng đoán</translation>
     </message>
@@ -6244,10 +6189,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Compare policies</source>
         <translation>So sánh chính sách</translation>
-    </message>
-    <message>
-        <source>LRU, LFU and others, beside the best that is possible, on the calls of this model that were recorded.</source>
-        <translation>LRU, LFU và các chính sách khác, bên cạnh mức tốt nhất có thể, trên những lần gọi đã ghi của mô hình này.</translation>
     </message>
     <message>
         <source>Write a prompt first: policies are compared on its recorded calls.</source>
@@ -6308,6 +6249,14 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Layer %1</source>
         <translation>Lớp %1</translation>
+    </message>
+    <message>
+        <source>Since loading, prompts included: hit rate %1; %2 copied; %3 experts exchanged</source>
+        <translation>Từ khi nạp, kể cả lời nhắc: tỷ lệ trúng %1; đã chép %2; đã đổi %3 chuyên gia</translation>
+    </message>
+    <message>
+        <source>Different rules of what goes when room is needed, beside the best that is possible, on the calls of this model that were recorded.</source>
+        <translation>Các quy tắc khác nhau về việc bỏ gì khi cần chỗ, bên cạnh mức tốt nhất có thể, trên các lần gọi đã ghi của mô hình này.</translation>
     </message>
 </context>
 <context>
@@ -6628,13 +6577,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>
             <numerusform>%1, thư mục, %n cuộc trò chuyện</numerusform>
         </translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::ConversationModel</name>
-    <message>
-        <source>You</source>
-        <translation>Bạn</translation>
     </message>
 </context>
 <context>
@@ -7661,14 +7603,6 @@ Reading its headers…</source>
         <translation>mọi chuyên gia:</translation>
     </message>
     <message>
-        <source>Frequency: last %1 tokens</source>
-        <translation>Tần suất: %1 token gần nhất</translation>
-    </message>
-    <message>
-        <source>Frequency: conversation</source>
-        <translation>Tần suất: cuộc trò chuyện</translation>
-    </message>
-    <message>
         <source>Frequency: planned</source>
         <translation>Tần suất: theo phương án</translation>
     </message>
@@ -7689,14 +7623,6 @@ Reading its headers…</source>
         <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
-        <source>Share of the latest tokens, prompt and answer, that the router sent to each expert.</source>
-        <translation>Tỷ lệ các token gần nhất, của lời nhắc và câu trả lời, mà bộ định tuyến gửi đến từng chuyên gia.</translation>
-    </message>
-    <message>
-        <source>Share of all tokens of this conversation that the router sent to each expert.</source>
-        <translation>Tỷ lệ mọi token của cuộc trò chuyện này mà bộ định tuyến gửi đến từng chuyên gia.</translation>
-    </message>
-    <message>
         <source>Share of tokens that the placement of experts was planned with.</source>
         <translation>Tỷ lệ token đã dùng khi lập phương án xếp chỗ cho chuyên gia.</translation>
     </message>
@@ -7711,10 +7637,6 @@ Reading its headers…</source>
     <message>
         <source>The number format in which each expert is kept.</source>
         <translation>Định dạng số dùng để lưu từng chuyên gia.</translation>
-    </message>
-    <message>
-        <source>Share of each expert&apos;s tokens, since the model was loaded, that found it on the device.</source>
-        <translation>Tỷ lệ token của từng chuyên gia, từ khi nạp mô hình, gặp chuyên gia đã có sẵn trên thiết bị.</translation>
     </message>
     <message>
         <source>Layer %1, expert %2</source>
@@ -7990,6 +7912,26 @@ Reading its headers…</source>
     <message>
         <source>scale up to the highest value</source>
         <translation>thang đến giá trị cao nhất</translation>
+    </message>
+    <message>
+        <source>Frequency: latest tokens</source>
+        <translation>Tần suất: token mới nhất</translation>
+    </message>
+    <message>
+        <source>Frequency: from the start</source>
+        <translation>Tần suất: từ đầu</translation>
+    </message>
+    <message>
+        <source>Share of the latest tokens, at most %1 of prompt and answer, that the router sent to each expert.</source>
+        <translation>Tỷ lệ các token mới nhất, nhiều nhất %1 token của lời nhắc và câu trả lời, mà bộ định tuyến đã gửi đến từng chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Share of all tokens that the router sent to each expert, since what the panel names (a conversation, a benchmark) began.</source>
+        <translation>Tỷ lệ mọi token mà bộ định tuyến đã gửi đến từng chuyên gia, từ khi bắt đầu điều mà bảng nêu tên (một cuộc trò chuyện, một phép đo).</translation>
+    </message>
+    <message>
+        <source>Share of each expert&apos;s tokens, since the model was loaded and prompts included, that found it on the device.</source>
+        <translation>Tỷ lệ token của từng chuyên gia, từ khi nạp mô hình và kể cả lời nhắc, tìm thấy nó trên thiết bị.</translation>
     </message>
 </context>
 <context>
@@ -10398,16 +10340,32 @@ Click for the timeline of its tokens</source>
         <translation>%1
 Nhấp để xem dòng thời gian các token của nó</translation>
     </message>
+    <message>
+        <source>Open this page of the help</source>
+        <translation>Mở trang trợ giúp này</translation>
+    </message>
+    <message>
+        <source>Read the page</source>
+        <translation>Đọc trang</translation>
+    </message>
+    <message>
+        <source>Let the model answer this: a new branch</source>
+        <translation>Để mô hình trả lời: một nhánh mới</translation>
+    </message>
+    <message>
+        <source>Ask the model anyway</source>
+        <translation>Vẫn hỏi mô hình</translation>
+    </message>
+    <message>
+        <source>The model sees neither this nor the question</source>
+        <translation>Mô hình không thấy cả câu này lẫn câu hỏi</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
     <message>
         <source>Your message</source>
         <translation>Tin nhắn của bạn</translation>
-    </message>
-    <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
     </message>
     <message>
         <source>Answer</source>
@@ -10432,6 +10390,10 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>The model no longer sees what stands above, but this summary of it:</source>
         <translation>Mô hình không còn thấy những gì ở phía trên mà chỉ thấy bản tóm tắt này:</translation>
+    </message>
+    <message>
+        <source>Answer from the help</source>
+        <translation>Câu trả lời từ phần trợ giúp</translation>
     </message>
 </context>
 <context>
@@ -11245,16 +11207,8 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Tóm tắt các lượt cũ nhất rồi tiếp tục</translation>
     </message>
     <message>
-        <source>Read the page in the help</source>
-        <translation>Đọc trang này trong trợ giúp</translation>
-    </message>
-    <message>
         <source>Close this notice</source>
         <translation>Đóng thông báo này</translation>
-    </message>
-    <message>
-        <source>Ask the model anyway</source>
-        <translation>Vẫn hỏi mô hình</translation>
     </message>
     <message>
         <source>Choose a chat template…</source>
@@ -11778,6 +11732,22 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>“%1” is not a number.</source>
         <translation>“%1” không phải là số.</translation>
+    </message>
+    <message>
+        <source>not a size</source>
+        <translation>không phải kích thước</translation>
+    </message>
+    <message>
+        <source>not a number</source>
+        <translation>không phải số</translation>
+    </message>
+    <message>
+        <source>at most %1</source>
+        <translation>nhiều nhất %1</translation>
+    </message>
+    <message>
+        <source>at least %1</source>
+        <translation>ít nhất %1</translation>
     </message>
 </context>
 <context>
@@ -12477,6 +12447,10 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>%1, slider</source>
         <translation>%1, thanh trượt</translation>
     </message>
+    <message>
+        <source>%1, limit</source>
+        <translation>%1, giới hạn</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::WhatIfPanel</name>
@@ -12793,6 +12767,18 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Each token includes %1 µs measured here beyond the forecast.</source>
         <translation>Mỗi token gồm %1 µs đo được ở đây ngoài dự báo.</translation>
+    </message>
+    <message>
+        <source>Share of an answer&apos;s expert calls that find their expert there</source>
+        <translation>Tỷ lệ lần gọi chuyên gia của một câu trả lời tìm thấy chuyên gia ở đó</translation>
+    </message>
+    <message>
+        <source>In original quality: %1.</source>
+        <translation>Ở chất lượng gốc: %1.</translation>
+    </message>
+    <message>
+        <source>Without, in original quality: %1.</source>
+        <translation>Không có chúng, ở chất lượng gốc: %1.</translation>
     </message>
 </context>
 </TS>
