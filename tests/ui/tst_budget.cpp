@@ -1,5 +1,9 @@
 // The panel Budget, its form, and what it shares with other panels, on a scripted engine.
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -18,6 +22,7 @@
 #include "tests/ui/panel_bench.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/chat/load_banner.h"
 #include "ui/engine/format.h"
 #include "ui/load/format_categories.h"
@@ -35,6 +40,52 @@
 using namespace offstage;
 using namespace offstage::test;
 using namespace offstage::ui;
+
+namespace {
+
+using Linear = std::array<double, 3>;  // red, green, blue
+
+// G. Machado et al., "A Physiologically-based Model for Simulation of Color Vision
+// Deficiency", 2009, of full severity: all cones, without long, middle or short ones.
+constexpr std::array<std::array<Linear, 3>, 4> kEyes = {{
+    {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+    {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}},
+    {{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}},
+    {{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}},
+}};
+
+Linear seenBy(const std::array<Linear, 3>& eye, const QColor& colour) {
+    const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+    const Linear in{linear(colour.redF()), linear(colour.greenF()), linear(colour.blueF())};
+    Linear out{};
+    for (std::size_t row = 0; row < 3; ++row) {
+        const double sum = eye[row][0] * in[0] + eye[row][1] * in[1] + eye[row][2] * in[2];
+        out[row] = std::clamp(sum, 0.0, 1.0);
+    }
+    return out;
+}
+
+// OKLab (B. Ottosson, 2020).
+Linear labOf(const Linear& c) {
+    const double l = std::cbrt(0.4122214708 * c[0] + 0.5363325363 * c[1] + 0.0514459929 * c[2]);
+    const double m = std::cbrt(0.2119034982 * c[0] + 0.6806995451 * c[1] + 0.1073969566 * c[2]);
+    const double s = std::cbrt(0.0883024619 * c[0] + 0.2817188376 * c[1] + 0.6299787005 * c[2]);
+    return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+            1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+            0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
+}
+
+// As the eye sees them that sees the least: 1 from black to white.
+double leastDifference(const QColor& a, const QColor& b) {
+    double least = 1;
+    for (const auto& eye : kEyes) {
+        const Linear x = labOf(seenBy(eye, a)), y = labOf(seenBy(eye, b));
+        least = std::min(least, std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]));
+    }
+    return least;
+}
+
+}  // namespace
 
 class TestBudget : public QObject {
     Q_OBJECT
@@ -813,6 +864,51 @@ class TestBudget : public QObject {
         QCOMPARE(colours.size(), 6);
     }
 
+    // Parts that touch have 3:1, and no two parts look alike, also where two kinds of
+    // cones are one.
+    void memoryRow_parts_areToldApartByEveryEye() {
+        engine::MemoryLedger ledger;
+        ledger.total = ledger.budget = 64 * kGiB;
+        ledger.dense = ledger.kv_cache = ledger.staging = ledger.workspace = ledger.others = kGiB;
+        const auto colours = [](const StackedBar::Row& row) {
+            QList<QColor> list;
+            for (const StackedBar::Part& part : row.parts) {
+                list << seriesColour(part.category, qApp->palette());
+            }
+            return list;
+        };
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            engine::MemoryLedger all = ledger;
+            for (const auto type : {kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
+                                    kernels::WeightType::kHqq3}) {
+                engine::MemoryLedger one = ledger;
+                one.add_experts(type, 4 * kGiB);
+                all.add_experts(type, 4 * kGiB);
+                const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), one);
+                const QList<QColor> parts = colours(row);
+                for (qsizetype i = 1; i < parts.size(); ++i) {
+                    QVERIFY2(contrastOf(parts[i - 1], parts[i]) >= 3,
+                             qPrintable(QStringLiteral("%1, %2: %3")
+                                            .arg(nameOf(theme), row.parts[static_cast<std::size_t>(i)].name)
+                                            .arg(contrastOf(parts[i - 1], parts[i]))));
+                }
+            }
+            const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), all);
+            const QList<QColor> parts = colours(row);
+            for (qsizetype i = 0; i < parts.size(); ++i) {
+                for (qsizetype j = 0; j < i; ++j) {
+                    QVERIFY2(leastDifference(parts[i], parts[j]) >= 0.05,
+                             qPrintable(QStringLiteral("%1, %2 and %3: %4")
+                                            .arg(nameOf(theme), row.parts[static_cast<std::size_t>(i)].name,
+                                                 row.parts[static_cast<std::size_t>(j)].name)
+                                            .arg(leastDifference(parts[i], parts[j]))));
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
+    }
+
     // A format that is unknown to this program: rows are values, and nothing is read past
     // them.
     void formats_oneMoreThanThereAre_areNamedAndToldApart() {
@@ -876,7 +972,7 @@ class TestBudget : public QObject {
             rows.push_back({engine::FormatId{static_cast<std::uint8_t>(rows.size())}, "x", "X", "X", 4, true, false});
         }
         for (const int category : formatCategories(rows)) {
-            QVERIFY(category >= 0 && category < kSeriesColours * kSeriesColours);
+            QVERIFY(category >= 0 && category < kSeriesColours * kPatterns);
         }
     }
 

@@ -5,9 +5,9 @@
 namespace offstage::ui {
 
 std::vector<int> formatCategories(std::span<const engine::FormatRow> rows) {
-    constexpr int kAll = kSeriesColours * kSeriesColours;  // colours with patterns
+    constexpr int kAll = kSeriesColours * kPatterns;  // colours with patterns
     const auto firstOf = [](int bits) {
-        return bits > 16 ? 16 : bits > 8 ? 2 : bits > 4 ? 3 : bits == 4 ? 5 : bits == 3 ? 4 : 11;
+        return bits > 16 ? 23 : bits > 8 ? 8 : bits > 4 ? 9 : bits == 4 ? 10 : bits == 3 ? 11 : 26;
     };
     std::vector<int> categories(rows.size());
     std::vector<bool> taken(kAll);
@@ -24,7 +24,7 @@ std::vector<int> formatCategories(std::span<const engine::FormatRow> rows) {
             // The same colour in another pattern, then the next colour; where all are in
             // use, two look alike.
             for (int tried = 1; taken[static_cast<std::size_t>(category)] && tried <= kAll; ++tried) {
-                category = (category + kSeriesColours + (tried % kSeriesColours == 0 ? 1 : 0)) % kAll;
+                category = (category + kSeriesColours + (tried % kPatterns == 0 ? 1 : 0)) % kAll;
             }
             taken[static_cast<std::size_t>(category)] = true;
             categories[i] = category;

@@ -9,9 +9,10 @@
 
 namespace offstage::ui {
 
-// Large parts have separate colours; small ones, or ones rarely shown side by side, share
-// one.
-enum MemoryCategory { Dense = 0, KvCache = 1, Others = 6, Buffers = 10, Spare = 13 };
+// In the order of a bar, so that parts that touch differ in lightness: experts and buffers
+// are light between dark dense weights, KV cache and other programs. Room for experts has
+// the colour of other programs, in another pattern.
+enum MemoryCategory { Dense = 7, KvCache = 12, Buffers = 13, Others = 29, Spare = 44 };
 
 // By index in `rows`. Colours follow from the bits; formats of equal bits have the same
 // colour and other patterns, those that users can choose first.

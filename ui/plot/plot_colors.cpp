@@ -14,11 +14,15 @@ namespace offstage::ui {
 
 namespace {
 
-// Blue, orange, bluish green, vermillion, sky blue, reddish purple, grey.
-constexpr std::array<QRgb, kSeriesColours> kSeriesOnLight = {0xff005b96, 0xffb37a00, 0xff008f68, 0xffc85200,
-                                                             0xff3590c6, 0xffae5588, 0xff69707d};
-constexpr std::array<QRgb, kSeriesColours> kSeriesOnDark = {0xff3b8bd0, 0xffe6a11a, 0xff1fb58a, 0xffe8743b,
-                                                            0xff8fd0f7, 0xffdb8fb9, 0xffa3abb8};
+// Blue, orange, bluish green, vermillion, sky blue, reddish purple, grey; then dark blue,
+// green, blue, purple, olive, dark red, orange, dark grey.
+constexpr std::array<QRgb, kSeriesColours> kSeriesOnLight = {
+    0xff005b96, 0xffb37a00, 0xff008f68, 0xffc85200, 0xff3590c6, 0xffae5588, 0xff69707d, 0xff0b3a75,
+    0xff51957d, 0xff2c93d9, 0xffbb74b6, 0xff8b9050, 0xff771808, 0xffc57508, 0xff3a3c40};
+constexpr std::array<QRgb, kSeriesColours> kSeriesOnDark = {0xff3b8bd0, 0xffe6a11a, 0xff1fb58a, 0xffe8743b, 0xff8fd0f7,
+                                                            0xffdb8fb9, 0xffa3abb8, 0xff146cb8, 0xff7ad5a6, 0xffb4efff,
+                                                            0xffdeb3fb, 0xfff2f1ad, 0xffb34737, 0xfffeb44f, 0xff686b72};
+constexpr int kMarkers = 7;
 
 double linear(double channel) {
     return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
@@ -77,7 +81,7 @@ QColor mixed(const QColor& a, const QColor& b, double shareOfB) {
 
 Pattern patternOf(int index) {
     const int held = std::abs(index);
-    return static_cast<Pattern>((held + held / kSeriesColours) % kSeriesColours);
+    return static_cast<Pattern>((held + held / kSeriesColours) % kPatterns);
 }
 
 bool hasInk(Pattern pattern, int x, int y) {
@@ -190,7 +194,7 @@ void paintMarker(QPainter& painter, QPointF at, int marker, const QColor& colour
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour);
-    switch (((marker % kSeriesColours) + kSeriesColours) % kSeriesColours) {
+    switch (((marker % kMarkers) + kMarkers) % kMarkers) {
         case 0:
             painter.drawEllipse(at, kHalf, kHalf);
             break;

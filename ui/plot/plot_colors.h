@@ -15,10 +15,12 @@ class QPainter;
 
 namespace offstage::ui {
 
-// Seven hues after Okabe and Ito (Color Universal Design, 2008), lightened or darkened so
-// that each has 3:1 against the palette's background. index >= 0; larger indices repeat
-// the hues.
-inline constexpr int kSeriesColours = 7;
+// Each has 3:1 against the palette's background. The first seven are hues after Okabe and
+// Ito (Color Universal Design, 2008). The eight behind them are for parts of a bar that
+// touch (ui/load/format_categories.h): dark blue, red and grey have 3:1 against green,
+// blue, purple, olive and orange, and no two look alike for any kind of colour vision.
+// index >= 0; larger indices repeat the hues.
+inline constexpr int kSeriesColours = 15;
 QColor seriesColour(int index, const QPalette& palette);
 
 // Black or white, whichever is more readable on the colour.
@@ -30,7 +32,8 @@ QColor mixed(const QColor& a, const QColor& b, double shareOfB);
 
 enum class Pattern { Solid, Diagonal, Dots, BackDiagonal, Horizontal, Cross, Vertical };
 // A pattern for the index-th category; patterns repeat so that colour and pattern
-// together repeat after 49.
+// together repeat after kSeriesColours * kPatterns.
+inline constexpr int kPatterns = 7;
 Pattern patternOf(int index);
 // Whether the pattern is drawn at this pixel; all repeat after kPatternPeriod pixels in
 // both directions.
