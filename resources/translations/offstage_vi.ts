@@ -4212,7 +4212,7 @@
     <message>
         <source>an item of a function</source>
         <comment>item_of_function</comment>
-        <translation type="unfinished"></translation>
+        <translation>phần tử của một hàm</translation>
     </message>
 </context>
 <context>
