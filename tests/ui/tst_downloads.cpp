@@ -14,6 +14,7 @@
 #include "tests/engine/hub_server.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/ui/find_widget.h"
+#include "tests/ui/history_fixture.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/settings.h"
@@ -22,6 +23,7 @@
 #include "ui/load/downloads_dialog.h"
 #include "ui/load/suggestions_dialog.h"
 #include "ui/window/main_window.h"
+#include "ui/window/unsaved_bar.h"
 #include "ui/window/unsaved_guard.h"
 
 using namespace offstage;
@@ -250,6 +252,42 @@ class TestDownloads : public QObject {
         QTRY_VERIFY(!f.window->isVisible());
         QCOMPARE(settings::kDownloads.value(), QStringList{m_name});
         QVERIFY(!blobs().isEmpty());
+    }
+
+    // "Close without saving", then "Keep downloading": the next close went past both.
+    void closingTheWindow_asksOfDownloads_thenOfWhatIsNotSaved() {
+        const test::HistoryFolder folder;
+        test::WindowFixture f{{}, {}, folder.path()};
+        test::Sql other{folder.file()};
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("kept"));
+        f.window->core().history.flush();
+        f.window->core().history.setBusyTimeout(std::chrono::milliseconds(0));
+        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
+        f.askAndWait(QStringLiteral("new"));
+        auto& queue = *f.window->findChild<DownloadQueue*>();
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        const auto question = [&f] { return f.window->findChild<QMessageBox*>(); };
+        const UnsavedBar& bar = test::part<UnsavedBar>(*f.window);
+        QVERIFY(!f.window->close());
+        QVERIFY(question() != nullptr && !bar.isAsking());
+        QTest::mouseClick(&find<QPushButton>(*question(), "Close"), Qt::LeftButton);
+        QTRY_VERIFY(question() == nullptr);
+        QVERIFY(f.window->isVisible() && bar.isAsking());
+        QCOMPARE(queue.at(0).state, Download::State::Running);
+        // Another download since then is asked for, and what is not saved is asked for again.
+        queue.add(QStringLiteral("maker/Other-GGUF"));
+        QTest::mouseClick(&find<QPushButton>(bar, "Close without saving"), Qt::LeftButton);
+        QVERIFY(f.window->isVisible() && question() != nullptr);
+        QTest::keyClick(question(), Qt::Key_Escape);
+        QTRY_VERIFY(question() == nullptr);
+        QVERIFY(!f.window->close());
+        QTest::mouseClick(&find<QPushButton>(*question(), "Close"), Qt::LeftButton);
+        QTRY_VERIFY(question() == nullptr);
+        QVERIFY(f.window->isVisible() && bar.isAsking());
+        QTest::mouseClick(&find<QPushButton>(bar, "Close without saving"), Qt::LeftButton);
+        QVERIFY(!f.window->isVisible());
     }
 
     void closingTheWindow_asksNothing_whereNothingRuns() {

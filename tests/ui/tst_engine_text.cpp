@@ -214,6 +214,9 @@ class TestEngineText : public QObject {
             "A budget of 1.5 GiB is too small for RAM: 1.8 GiB are in use.",
             "Ein Budget von 1,5 GiB ist zu klein für RAM: 1,8 GiB sind belegt.",
             "Hạn mức 1,5 GiB quá nhỏ cho RAM: đang dùng 1,8 GiB.");
+        row("a count above the largest signed one", messages::has_a_dimension_of("x", ~std::uint64_t{0}),
+            "x has a dimension of 18446744073709551615", "x hat eine Dimension von 18.446.744.073.709.551.615",
+            "x có một chiều bằng 18.446.744.073.709.551.615");
         row("a message in another",
             messages::no_room_for_copies("Tesla T4",
                                          messages::no_room("Tesla T4", messages::an_expert, engine::ByteSize{5557453},

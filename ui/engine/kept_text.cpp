@@ -1,5 +1,8 @@
 #include "ui/engine/kept_text.h"
 
+#include <algorithm>
+#include <limits>
+
 #include <QCoreApplication>
 #include <QLocale>
 
@@ -12,13 +15,20 @@ namespace {
 struct KeptArgument {
     QJsonValue operator()(const std::string& text) const { return QString::fromStdString(text); }
     QJsonValue operator()(std::int64_t count) const { return qint64{count}; }
-    QJsonValue operator()(std::uint64_t count) const { return static_cast<qint64>(count); }
+    // JSON's whole numbers here are signed: what is larger is kept in digits.
+    QJsonValue operator()(std::uint64_t count) const {
+        if (count <= static_cast<std::uint64_t>(std::numeric_limits<qint64>::max())) {
+            return static_cast<qint64>(count);
+        }
+        return QJsonObject{{QStringLiteral("count"), QString::number(count)}};
+    }
     QJsonValue operator()(const engine::Decimal& number) const {
         return QJsonObject{{QStringLiteral("number"), number.value}, {QStringLiteral("decimals"), number.decimals}};
     }
     // The engine's logs are exact; users read "145.0 MiB".
     QJsonValue operator()(const engine::ByteSize& size) const {
-        return QJsonObject{{QStringLiteral("bytes"), static_cast<qint64>(size.bytes)}};
+        const auto largest = static_cast<std::uint64_t>(std::numeric_limits<qint64>::max());
+        return QJsonObject{{QStringLiteral("bytes"), static_cast<qint64>(std::min(size.bytes, largest))}};
     }
     QJsonValue operator()(const std::shared_ptr<const engine::Message>& message) const { return keptText(*message); }
 };
@@ -72,6 +82,9 @@ QString textOf(const QJsonValue& kept) {
     }
     if (!kept.isObject()) {
         return kept.toString();
+    }
+    if (const QJsonValue count = kept[QLatin1String("count")]; count.isString()) {
+        return QLocale().toString(count.toString().toULongLong());
     }
     if (const QJsonValue bytes = kept[QLatin1String("bytes")]; bytes.isDouble()) {
         return bytesText(static_cast<quint64>(bytes.toInteger()));

@@ -2,7 +2,8 @@
 // Texts that are kept on disk and read in the language of a later start: what tr() gets,
 // and what its places stand for, as JSON.
 //   {"in": "offstage::ui::AnswerWriter", "text": "The prompt fills %1 tokens.", "with": [2048]}
-// "with": numbers, texts from outside, {"bytes"}, {"number", "decimals"}, and such texts.
+// "with": numbers ({"count"} in digits above the largest signed one), texts from outside,
+// {"bytes"}, {"number", "decimals"}, and such texts.
 // "code" tells apart what has the same text. An array: sentences, one after the other.
 
 #include <QJsonArray>

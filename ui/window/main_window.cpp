@@ -455,7 +455,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!m_unsaved->mayClose() || (!m_unsaved->sessionEnds() && !m_opener->mayClose())) {
+    if ((!m_unsaved->sessionEnds() && !m_opener->mayClose()) || !m_unsaved->mayClose()) {
         event->ignore();
         return;
     }

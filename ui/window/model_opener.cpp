@@ -1,5 +1,7 @@
 #include "ui/window/model_opener.h"
 
+#include <algorithm>
+
 #include <QApplication>
 #include <QMainWindow>
 #include <QMessageBox>
@@ -238,7 +240,10 @@ DownloadsDialog* ModelOpener::showDownloads() {
 // Nothing that has come is lost, but the download does not go on by itself.
 bool ModelOpener::mayClose() {
     const std::vector<Download> downloads = m_downloads->underWay();
-    if (m_pausesDownloads || downloads.empty() || !m_window.isVisible()) {
+    const bool isAgreed = std::ranges::all_of(downloads, [this](const Download& download) {
+        return std::ranges::find(m_mayPause, download.id) != m_mayPause.end();
+    });
+    if (isAgreed || !m_window.isVisible()) {
         return true;
     }
     if (m_question == nullptr) {
@@ -261,7 +266,10 @@ bool ModelOpener::mayClose() {
         m_question->setDefaultButton(stay);
         m_question->setEscapeButton(stay);
         connect(close, &QPushButton::clicked, this, [this] {
-            m_pausesDownloads = true;
+            m_mayPause.clear();
+            for (const Download& download : m_downloads->underWay()) {
+                m_mayPause.push_back(download.id);
+            }
             m_window.close();
         });
         m_question->open();

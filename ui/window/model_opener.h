@@ -107,7 +107,7 @@ class ModelOpener : public QObject {
     LocalModels* m_local = nullptr;
     DownloadQueue* m_downloads;
     QPointer<QMessageBox> m_question;  // whether to close
-    bool m_pausesDownloads = false;    // its answer
+    std::vector<quint64> m_mayPause;   // downloads that it was answered for
     FitWorker* m_looker = nullptr;     // made when first needed
     engine::LoadRequest m_lookedAt;
     QString m_opened;    // the working one

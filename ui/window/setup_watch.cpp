@@ -47,6 +47,7 @@ SetupWatch::SetupWatch(Core& core, ModelOpener& opener, ChatPage& page, PersonaB
             refresh();
         }
     });
+    connect(&m_core.engine, &EngineController::loadStarted, this, [this] { m_replanned.clear(); });
     connect(&m_core.engine, &EngineController::stateChanged, this, &SetupWatch::refresh);
     connect(&m_core.engine, &EngineController::thetaChanged, this, &SetupWatch::refresh);
     connect(&m_core.chat, &ChatController::currentChanged, this, &SetupWatch::askAnew);

@@ -104,6 +104,7 @@ bool UnsavedGuard::mayClose() {
 void UnsavedGuard::closeWithoutSaving() {
     m_closesUnsaved = true;
     m_window.close();
+    m_closesUnsaved = false;  // something else may have kept the window
 }
 
 void UnsavedGuard::endSession() {
