@@ -73,10 +73,10 @@ class TestDeviceKit : public QObject {
     void run_keepsPartsWithinTheirTime() {
         const QTemporaryDir folder;
         const QString parts = folder.filePath(QStringLiteral("parts"));
-        write(parts, R"(part 1 1 5 json printf '{"a": 1,\n "b": [2]}\n'
-part 1 1 5 lines printf '{"a": 1}\n{"a": 2}\n'
-part 1 1 5 text printf 'a "quoted" \\ back\tslash\nsecond\n'
-part 1 1 5 fails bash -c 'echo "no GPU" >&2; echo partly; exit 3'
+        write(parts, R"(part 1 1 60 json printf '{"a": 1,\n "b": [2]}\n'
+part 1 1 60 lines printf '{"a": 1}\n{"a": 2}\n'
+part 1 1 60 text printf 'a "quoted" \\ back\tslash\nsecond\n'
+part 1 1 60 fails bash -c 'echo "no GPU" >&2; echo partly; exit 3'
 part 1 1 1 hangs bash -c 'echo begun; sleep 60'
 part 3 1000 2000 minor true
 part 2 1 5 nothing no-such-program
@@ -127,7 +127,7 @@ part 1 1000 2000 last printf '{"end": true}'
         const QString kit = here.filePath(QStringLiteral("elsewhere/kit/"));
         QVERIFY(QFileInfo::exists(kit + QStringLiteral("lib/libstdc++.so.6")));
         const QString parts = here.filePath(QStringLiteral("parts"));
-        write(parts, "part 1 1 200 layers ./decode_layers --widths narrow --layers 1 --rounds 1\n");
+        write(parts, "part 1 1 500 layers ./decode_layers --widths narrow --layers 1 --rounds 1\n");
         const CliOutcome ran = runKit({QStringLiteral("KIT_PARTS=") + parts},
                                       {kit + QStringLiteral("device_kit.sh"), QStringLiteral("run")});
         QCOMPARE(ran.status, 0);
