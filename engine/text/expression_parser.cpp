@@ -429,12 +429,13 @@ ExprPtr ExpressionParser::parse_test(ExprPtr node) {
     const Token& next = peek();
     const bool is_value = next.kind == TokenKind::kString || next.kind == TokenKind::kInteger ||
                           next.kind == TokenKind::kFloat || at_operator("[") || at_operator("{");
-    const bool is_word = next.kind == TokenKind::kName && next.text != "else" && next.text != "or" &&
-                         next.text != "and" && next.text != "if" && next.text != "is" && next.text != "not" &&
-                         next.text != "in";
+    // As in Jinja, `if`, `in` and `not` are names here.
+    const bool is_word =
+        next.kind == TokenKind::kName && next.text != "else" && next.text != "or" && next.text != "and";
     if (at_operator("(")) {
         parse_arguments(*test);
     } else if (is_value || is_word) {
+        if (at_name("is")) refuse(messages::where_a_value_expected(found()));
         const Level level(*this);
         adopt(*test, parse_postfix(parse_primary()));
     }

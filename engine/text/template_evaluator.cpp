@@ -219,10 +219,16 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int 
     return completed ? Flow::kNext : execute(stmt.otherwise, out);
 }
 
-bool Evaluator::is_kept(const Stmt& stmt, const Value& item) {
+// An item that is taken apart is put together again, as a tuple.
+bool Evaluator::is_kept(const Stmt& stmt, Value& item) {
     const NewScope scope(*this, scopes_.size() - 1);
     budget_.step();
     assign(stmt.targets, item);
+    if (stmt.targets.size() > 1) {
+        std::vector<Value> parts;
+        for (const Target& target : stmt.targets) parts.push_back(look_up(target.name));
+        item = Value::list(std::move(parts), true);
+    }
     return evaluate(*stmt.filter).truthy();
 }
 

@@ -134,7 +134,7 @@ class Evaluator {
     Flow execute(const Stmt& stmt, PromptText& out);
     Flow execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out);
     Flow execute_item(const Stmt& stmt, const std::vector<Value>& items, std::size_t at, int depth, PromptText& out);
-    bool is_kept(const Stmt& stmt, const Value& item);
+    bool is_kept(const Stmt& stmt, Value& item);
     void execute_call_block(const Stmt& stmt, PromptText& out);
     Value filtered(const Expr& filters, PromptText text);
     Value call_loop(const Arguments& arguments);

@@ -133,7 +133,7 @@ class TemplateParser : private ExpressionParser {
         std::vector<Target> targets;
         const bool in_parenthesis = take_operator("(");
         do {
-            if (in_parenthesis && at_operator(")")) break;
+            if (in_parenthesis && targets.size() > 1 && at_operator(")")) break;
             Target target;
             target.name = expect_name();
             if (with_attributes && take_operator(".")) target.attribute = expect_name();
