@@ -123,7 +123,7 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             break;
         case StmtKind::kSetBlock: {
             PromptText text;
-            const Flow flow = execute(stmt.body, text);
+            const Flow flow = execute_inside(stmt.body, text);
             if (flow != Flow::kNext) return flow;
             assign(stmt.targets,
                    stmt.value ? filtered(*stmt.value, std::move(text)) : new_string(std::move(text), budget_));
@@ -131,7 +131,7 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
         }
         case StmtKind::kFilter: {
             PromptText text;
-            const Flow flow = execute(stmt.body, text);
+            const Flow flow = execute_inside(stmt.body, text);
             if (flow != Flow::kNext) return flow;
             const Value made = filtered(*stmt.value, std::move(text));
             if (!made.is(Kind::kString)) fail(messages::takes_a_text("filter", type_name(made)));
@@ -161,6 +161,11 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             return Flow::kContinue;
     }
     return Flow::kNext;
+}
+
+Evaluator::Flow Evaluator::execute_inside(const Block& block, PromptText& out) {
+    const NewScope scope(*this, scopes_.size() - 1);
+    return execute(block, out);
 }
 
 void Evaluator::execute_print(const Stmt& stmt, PromptText& out) {
@@ -212,11 +217,11 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int 
         const Flow flow = execute_item(stmt, items, at, depth, out);
         completed = completed || flow == Flow::kNext;
         if (flow != Flow::kBreak) continue;
-        return completed ? Flow::kNext : execute(stmt.otherwise, out);
+        return completed ? Flow::kNext : execute_inside(stmt.otherwise, out);
     }
     if (iterator != nullptr) iterator->given = List::Given::kAll;
     // As Jinja does it: also where no turn came to the end of the body.
-    return completed ? Flow::kNext : execute(stmt.otherwise, out);
+    return completed ? Flow::kNext : execute_inside(stmt.otherwise, out);
 }
 
 // An item that is taken apart is put together again, as a tuple.

@@ -132,6 +132,7 @@ class Evaluator {
 
     Flow execute(const Block& block, PromptText& out);
     Flow execute(const Stmt& stmt, PromptText& out);
+    Flow execute_inside(const Block& block, PromptText& out);  // with names of its own
     Flow execute_for(const Stmt& stmt, const Value& over, int depth, PromptText& out);
     Flow execute_item(const Stmt& stmt, const std::vector<Value>& items, std::size_t at, int depth, PromptText& out);
     bool is_kept(const Stmt& stmt, Value& item);
