@@ -41,7 +41,8 @@ std::string synthetic_name(const CatalogueModel& model, const std::string& type)
 LoadRequest request_at(const SuggestionRequest& request, std::int64_t context) {
     LoadRequest load = request.load;
     load.context = context;
-    load.dry = load.ram_bytes > static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+    const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+    load.dry = load.ram_bytes > 0 && (load.ram_bytes > free || load.device.starts_with("emulated:"));
     return load;
 }
 

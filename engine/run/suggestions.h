@@ -55,7 +55,8 @@ inline constexpr std::int64_t kSuggestedContexts[] = {8192, 32768};
 
 struct SuggestionRequest {
     // Device, budgets, threads, arithmetic and folders of caches count; the model does
-    // not. RAM above what is free is another computer's.
+    // not. RAM above what is free is another computer's, and so is that named for an
+    // emulated device, whose own memory does not lie in it then.
     LoadRequest load;
     FitHeld held;
     std::vector<std::int64_t> contexts{std::begin(kSuggestedContexts), std::end(kSuggestedContexts)};

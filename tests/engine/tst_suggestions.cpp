@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "engine/device/cpu_operations.h"
+#include "engine/device/memory_size.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/model_finder.h"
@@ -164,6 +165,21 @@ class TestSuggestions : public QObject {
         QVERIFY(all[2].here.empty());
         // The model with the shorter name is another one.
         QVERIFY(named(all, "Qwen3-30B-A3B").here.empty());
+    }
+
+    // RAM that is free here, but not beside the card's memory, is the other computer's all the same.
+    void room_ofAnotherComputer_isWhatWasNamed() {
+        const std::uint64_t ram = static_cast<std::uint64_t>(memory_size().available_bytes) - kGiB, vram = 12 * kGiB;
+        SuggestionRequest request = wanted(vram, ram);
+        request.contexts = {2048};
+        request.type = "q4_k";
+        int found = 0;
+        for (const Suggestion& one : suggest_models(request, {}, {}, {})) {
+            if (one.file_bytes + 4 * kGiB > ram + vram) continue;
+            QVERIFY2(one.place != SuggestedPlace::kNowhere, one.model.name.c_str());
+            ++found;
+        }
+        QVERIFY(found > 0);
     }
 
     // A GPU takes about a second to open.
