@@ -91,6 +91,7 @@ void declare_suggest(CLI::App& command, SuggestOptions& options) {
         ->check(CLI::Range(std::int64_t{1024}, std::int64_t{1} << 20));
     command.add_option("--for", options.good_for, "Models that are good for this")
         ->check(CLI::IsMember({"chat", "code", "reasoning"}));
+    command.add_option("--name", options.name, "Models with this in their name, \"qwen3 30b\"");
     command.add_option("--type", options.type, "All in files of this type, \"q8_0\", instead of the one that suits");
     command.add_flag("--known-costs", options.known_costs, "Measure nothing: speeds only where costs are known");
     command.add_flag("--all", options.all, "Those that have no room, too");
@@ -119,6 +120,10 @@ int run_suggest(const SuggestOptions& options) {
             auto list = nlohmann::ordered_json::array();
             for (const engine::Suggestion& one : all) list.push_back(to_json(one));
             print_json({{"suggestions", list}});
+            return 0;
+        }
+        if (all.empty()) {
+            std::cout << "No model of the catalogue is of this kind\n";
             return 0;
         }
         const engine::Table table = table_of(all, options);

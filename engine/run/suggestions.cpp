@@ -178,7 +178,8 @@ std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::sp
     Looking looking{request};
     find_room(looking);
     for (const CatalogueModel& model : catalogue().models) {
-        if (request.good_for.empty() || model.good_for == request.good_for) {
+        const bool is_asked_for = request.good_for.empty() || model.good_for == request.good_for;
+        if (is_asked_for && plain_name(model.name).find(plain_name(request.name)) != std::string::npos) {
             all.emplace_back().model = model;
         }
     }

@@ -61,6 +61,7 @@ struct SuggestionRequest {
     FitHeld held;
     std::vector<std::int64_t> contexts{std::begin(kSuggestedContexts), std::end(kSuggestedContexts)};
     std::string good_for;  // "code"; empty: all
+    std::string name;      // what the name has in it, as file names may write it; empty: all
     std::string type;      // of all files; empty: what suits
     bool measure = true;   // costs that are missing (some seconds a shape); false: known ones alone
 };

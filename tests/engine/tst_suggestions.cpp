@@ -221,6 +221,19 @@ class TestSuggestions : public QObject {
         QCOMPARE(opened, 1);
     }
 
+    void name_isFound_asAPersonWritesIt() {
+        SuggestionRequest request = wanted(12 * kGiB, 64 * kGiB);
+        request.contexts = {2048};
+        request.name = "glm 4.5 air";
+        const std::vector<Suggestion> air = suggest_models(request, {}, {}, {});
+        QCOMPARE(air.size(), std::size_t{1});
+        QCOMPARE(air.front().model.name, std::string("GLM-4.5-Air"));
+        request.name = "granite-3.1";
+        QCOMPARE(suggest_models(request, {}, {}, {}).size(), std::size_t{2});
+        request.name = "nothing of this name";
+        QVERIFY(suggest_models(request, {}, {}, {}).empty());
+    }
+
     void suggesting_showsEach_andStops() {
         std::stop_source stop;
         int n = 0;
