@@ -27,6 +27,7 @@
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/history/conversation_list_model.h"
+#include "ui/history/history_json.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/benchmark_runner.h"
 #include "ui/panels/cache_panel.h"
@@ -222,6 +223,15 @@ class TestWhatBelongsWhere : public QObject {
         QVERIFY2(f.last().problem.sentence.contains(QStringLiteral("2.048")), qPrintable(f.last().problem.sentence));
         QVERIFY(!f.last().problem.sentence.contains(QStringLiteral("shorter")));
         QCOMPARE(noteText(f.messages().first().note), QStringLiteral("Nicht beantwortet"));
+        QCOMPARE(noteText(QString::fromLatin1(kEndedAtLimit).arg(512)),
+                 QStringLiteral("Endete an der Grenze von 512 Tokens (Anweisungen und Sampling)"));
+        QCOMPARE(noteText(QStringLiteral("Ein alter Hinweis, 7")), QStringLiteral("Ein alter Hinweis, 7"));
+        // As earlier versions kept it.
+        Message old;
+        readFiguresColumn({{QStringLiteral("refused"), QJsonArray{QStringLiteral("Too long"), QStringLiteral("Why")}}},
+                          old);
+        QCOMPARE(old.problem.title, QStringLiteral("Too long"));
+        QCOMPARE(old.problem.sentence, QStringLiteral("Why"));
     }
 
     // ---- a second start
