@@ -157,6 +157,18 @@ class TestCliModels : public QObject {
         QVERIFY2(own.out.contains("own/a.gguf (no chat template that can be used: --chat-template)\n"),
                  own.out.constData());
     }
+
+    // A file that ends too early may be still on its way.
+    void incompleteFile_isNamed_byTheListAndByInfo() {
+        const QString path = putWhole(QStringLiteral(".lmstudio/models/ann/x/a.gguf"));
+        QFile file(path);
+        QVERIFY(file.resize(file.size() - 100));
+        const QString words = QStringLiteral("incomplete: %1 of ").arg(file.size());
+        const QString list = QString::fromUtf8(run({}).out);
+        QVERIFY2(list.contains(path + QStringLiteral(": ") + words), qPrintable(list));
+        const QString info = QString::fromUtf8(runCommand({QStringLiteral("info"), path}).err);
+        QVERIFY2(info.contains(words) && info.contains(QStringLiteral("still being copied?")), qPrintable(info));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCliModels)

@@ -179,6 +179,7 @@ class TestCachePanel : public QObject {
         for (int row = 0; row < 6; ++row) {
             rates.push_back(QLocale().toDouble(b.cache->table().item(row, 1)->text().chopped(2)));
         }
+        QCOMPARE(b.cache->table().item(0, 0)->text(), QStringLiteral("Least recently used (LRU)"));
         QCOMPARE(rates[4], 0.0);  // no cache
         for (const double rate : rates) {
             QVERIFY(rate <= rates[5]);  // nothing is better than the best
