@@ -11012,6 +11012,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>Another persona has this name</source>
         <translation>Eine andere Persona heißt schon so</translation>
     </message>
+    <message>
+        <source>Not saved yet: close once more to drop the instructions</source>
+        <translation>Noch nicht gespeichert: noch einmal schließen verwirft die Anweisungen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>

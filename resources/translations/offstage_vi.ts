@@ -10993,6 +10993,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>Another persona has this name</source>
         <translation>Một vai khác đã có tên này</translation>
     </message>
+    <message>
+        <source>Not saved yet: close once more to drop the instructions</source>
+        <translation>Chưa lưu: đóng lần nữa để bỏ các chỉ dẫn</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>

@@ -14,6 +14,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QPointer>
 #include <QPushButton>
 
 #include "tests/ui/find_widget.h"
@@ -149,6 +150,31 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
         QVERIFY(!action(bar(f), "Bring back Bard").isVisible());
+    }
+
+    // A slip on Esc dropped what may have been long to write.
+    void editor_escape_dropsTypedInstructionsByTheSecondOne() {
+        WindowFixture f;
+        f.openAndWait();
+        action(bar(f), "New persona…").trigger();
+        const QPointer<PersonaEditor> editor = &part<PersonaEditor>(*f.window);
+        QTRY_VERIFY(editor->isVisible());
+        auto& instructions = find<QPlainTextEdit>(*editor, "Instructions");
+        const auto says = [&editor](const QString& words) {
+            const auto labels = editor->findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(),
+                               [&](QLabel* each) { return each->text().contains(words); });
+        };
+        QTest::keyClicks(&instructions, QStringLiteral("Sing."));
+        QTest::keyClick(&instructions, Qt::Key_Escape);
+        QVERIFY(editor->isVisible() && says(QStringLiteral("Not saved yet")));
+        QTest::keyClicks(&instructions, QStringLiteral(" Loudly."));
+        QVERIFY(!says(QStringLiteral("Not saved yet")));
+        QTest::keyClick(&instructions, Qt::Key_Escape);
+        QVERIFY(editor->isVisible());
+        QCOMPARE(instructions.toPlainText(), QStringLiteral("Sing. Loudly."));
+        QTest::keyClick(&instructions, Qt::Key_Escape);
+        QTRY_VERIFY(editor.isNull());
     }
 
     void editor_hasInstructionsSamplingAndModel_andCancelChangesNothing() {

@@ -112,6 +112,13 @@ void WindowStyle::drawControl(ControlElement element, const QStyleOption* option
 
 void WindowStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                                 const QWidget* widget) const {
+    if (element == PE_IndicatorItemViewItemDrop) {  // around a row that what is dragged can be dropped on
+        painter->save();
+        painter->setPen(QPen(option->palette.color(QPalette::Highlight), 2));
+        painter->drawRect(option->rect.adjusted(1, 1, -1, -1));
+        painter->restore();
+        return;
+    }
     QProxyStyle::drawPrimitive(element, option, painter, widget);
     const bool isBox = element == PE_IndicatorCheckBox, isRadio = element == PE_IndicatorRadioButton;
     const bool isFocused = element == PE_Frame && option->state & State_HasFocus &&

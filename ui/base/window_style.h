@@ -6,8 +6,8 @@ namespace offstage::ui {
 
 // Fusion, with what is missing there: a dock's title in the dock's present font, texts of
 // boxes cut in their middle and those of buttons at their end, outlines of unchecked
-// boxes that can be seen in the dark, a mark of lists and tables that have the focus, and
-// one quiet style of scroll bars.
+// boxes that can be seen in the dark, marks of lists and tables that have the focus and
+// of rows that something can be dropped on, and one quiet style of scroll bars.
 class WindowStyle : public QProxyStyle {
     Q_OBJECT
 

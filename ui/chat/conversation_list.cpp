@@ -27,6 +27,7 @@ namespace {
 constexpr int kTypingPauseMs = 120;    // saves a search for each key of a fast typist
 constexpr int kListNoticeMs = 10'000;  // of a notice without Undo
 constexpr int kAboveEmptyText = 24;    // where the list is not low
+constexpr int kBesidePointer = 14;     // pixels to what is dragged
 
 // Its name; empty: the row is a conversation.
 QString folderAt(const QModelIndex& index) {
@@ -45,9 +46,8 @@ class SectionedView : public QListView {
     void startDrag(Qt::DropActions actions) override {
         auto* drag = new QDrag(this);
         drag->setMimeData(model()->mimeData({currentIndex()}));
-        const QRect row = visualRect(currentIndex());
-        drag->setPixmap(viewport()->grab(row));
-        drag->setHotSpot(viewport()->mapFromGlobal(QCursor::pos()) - row.topLeft());
+        drag->setPixmap(viewport()->grab(visualRect(currentIndex())));
+        drag->setHotSpot({-kBesidePointer, -kBesidePointer});  // the row below the pointer stays to be seen
         drag->exec(actions, Qt::MoveAction);
     }
     void dropEvent(QDropEvent* event) override { QAbstractItemView::dropEvent(event); }

@@ -32,7 +32,7 @@ PersonaEditor::PersonaEditor(const Persona& persona, const Now& now, QWidget* pa
     : QDialog(parent),
       m_before(persona),
       m_name(new QLineEdit(persona.name)),
-      m_taken(mutedLabel()),
+      m_note(mutedLabel()),
       m_instructions(new QPlainTextEdit(persona.systemPrompt)),
       m_sampling(new QComboBox),
       m_withModel(new QCheckBox),
@@ -58,25 +58,37 @@ PersonaEditor::PersonaEditor(const Persona& persona, const Now& now, QWidget* pa
         field->setAccessibleName(QString(name).remove(u'&'));
     };
     row(tr("&Name"), m_name);
-    form->addRow({}, m_taken);  // its line is there while it is empty: nothing moves
+    form->addRow({}, m_note);  // its line is there while it is empty: nothing moves
     row(tr("&Instructions"), m_instructions);
     row(tr("&Sampling"), m_sampling);
     row(tr("&Model"), m_withModel);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     QPushButton* save = buttons->button(QDialogButtonBox::Save);
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
-    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(buttons, &QDialogButtonBox::rejected, this, [this] { QDialog::reject(); });
     columnOf(this, {{form, 1}, buttons});
     const auto refresh = [this, save, taken = now.takenNames] {
         const QString name = m_name->text().simplified();
         const bool isTaken = taken.contains(name);
-        m_taken->setText(isTaken ? tr("Another persona has this name") : QString());
+        m_warned = false;
+        m_note->setText(isTaken ? tr("Another persona has this name") : QString());
         save->setEnabled(!name.isEmpty() && !isTaken);
     };
     connect(m_name, &QLineEdit::textChanged, this, refresh);
+    connect(m_instructions, &QPlainTextEdit::textChanged, this, refresh);
     refresh();
     setHelpPage(*this, QStringLiteral("chat"));
     resize(parent == nullptr ? kEditorSize : kEditorSize.boundedTo(parent->window()->size() - QSize(24, 24)));
+}
+
+void PersonaEditor::reject() {
+    const QString typed = m_instructions->toPlainText();
+    if (m_warned || typed.trimmed().isEmpty() || typed == m_before.systemPrompt) {
+        QDialog::reject();
+        return;
+    }
+    m_warned = true;
+    m_note->setText(tr("Not saved yet: close once more to drop the instructions"));
 }
 
 // What the persona has comes first, or what is set up now for a new one.

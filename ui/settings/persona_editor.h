@@ -29,13 +29,16 @@ class PersonaEditor : public QDialog {
     PersonaEditor(const Persona& persona, const Now& now, QWidget* parent = nullptr);
 
     Persona persona() const;  // as the fields stand
+    // By Esc or the window's frame: instructions that were typed go only by the second one.
+    void reject() override;
 
   private:
     void fillSampling(const Now& now);
 
     const Persona m_before;
     QLineEdit* m_name;
-    QLabel* m_taken;
+    QLabel* m_note;
+    bool m_warned = false;  // of instructions that are not saved
     QPlainTextEdit* m_instructions;
     QComboBox* m_sampling;
     QList<std::optional<Sampling>> m_samplings;  // of the box's rows
