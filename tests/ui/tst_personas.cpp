@@ -25,6 +25,7 @@
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/window/conversation_setup.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -150,6 +151,16 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
         QVERIFY(!action(bar(f), "Bring back Bard").isVisible());
+    }
+
+    // In a high window the box of presets took the height that was left.
+    void presets_inAHighWindow_areAsHighAsAnyBox() {
+        WindowFixture f;
+        f.window->resize(1920, 1080);
+        part<PanelDocks>(*f.window).show(QStringLiteral("sampling"));
+        const auto& presets = child<QComboBox>(part<PresetBar>(part<SamplingPanel>(*f.window)));
+        QTRY_VERIFY(presets.isVisible() && presets.width() > 100);
+        QTRY_COMPARE(presets.height(), presets.sizeHint().height());
     }
 
     // A slip on Esc dropped what may have been long to write.

@@ -250,7 +250,6 @@ int MessageFooter::layOutAnswer(int width, int y) {
     }
     if (isHelp()) {
         bottom = layOutHelp(width, x, y);
-        x = width;  // its note has a row of its own
     } else if (isComplete()) {
         place({m_copy, m_edit, m_again}, x, y);
         x += 3 * kButton;
@@ -280,7 +279,8 @@ int MessageFooter::layOutAnswer(int width, int y) {
 }
 
 // In as many rows as the width asks for.
-int MessageFooter::layOutHelp(int width, int x, int y) {
+int MessageFooter::layOutHelp(int width, int& x, int y) {
+    const int top = y;
     for (QToolButton* button : {m_copy, m_page, m_again}) {
         if (x > 0 && x + widthOf(button) > width) {
             x = -kButtonOutdent;
@@ -288,6 +288,7 @@ int MessageFooter::layOutHelp(int width, int x, int y) {
         }
         x = place({button}, x, y);
     }
+    x = y > top ? width : x;  // its note then has a row of its own
     return y + kButton;
 }
 

@@ -49,7 +49,7 @@ class MessageFooter : public QObject {
     void refreshFigures(bool shown);
     // These return the lower end.
     int layOutPrompt(int width, int y);
-    int layOutHelp(int width, int x, int y);
+    int layOutHelp(int width, int& x, int y);  // `x`: where its note may begin
     int layOutAnswer(int width, int y);
     void layOutFigures(int x, int width, int y);
     bool showsBranches() const;

@@ -59,6 +59,7 @@ PresetBar::PresetBar(QWidget* parent)
         menu->addAction(tr("&Delete"), this, [this] { Q_EMIT deleted(static_cast<int>(current() - m_nBuiltIn)); });
     m_menu->setMenu(menu);
     rowOf(this, {{m_stack, 1}, m_menu}, flush(4));
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);  // a stack takes all the height that is left
     setFocusProxy(m_box);
     connect(m_box, &QComboBox::activated, this, [this] {
         refresh();
