@@ -494,6 +494,32 @@ class TestHelp : public QObject {
         QCOMPARE(f.stage->requests().size(), size_t(1));
     }
 
+    // The model sees no turn above a cut, and its summary, also when the prompt with it was
+    // edited into a question that the manual answers.
+    void answerFromTheHelp_inPlaceOfASummary_leavesItForTheNext() {
+        WindowFixture f;
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("one"));
+        ChatController& chat = f.window->core().chat;
+        Message two;
+        two.kind = Message::Kind::Prompt;
+        two.text = QStringLiteral("two");
+        two.cut = QStringLiteral("What was said before.");
+        two.parent = f.last().id;
+        const MessageId cut = f.window->core().history.add(chat.current(), two);
+        chat.openConversation(chat.current());
+        QVERIFY(chat.answerFromHelp(QStringLiteral("Can I attach a PDF?"), QStringLiteral("Yes."),
+                                    QStringLiteral("chat"), cut));
+        QCOMPARE(f.last().helpPage, QStringLiteral("chat"));
+        for (const char* prompt : {"three", "four"}) {
+            f.askAndWait(QString::fromLatin1(prompt));
+            const std::vector<engine::ChatMessage> seen = f.stage->requests().back().messages;
+            QVERIFY2(seen.front().content.find("What was said before.") != std::string::npos &&
+                         seen.front().content.ends_with("three"),
+                     seen.front().content.c_str());
+        }
+    }
+
     void escape_closesTheHelp_andStopsNoAnswer() {
         WindowFixture f;
         f.openAndWait();

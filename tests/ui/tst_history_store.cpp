@@ -428,6 +428,11 @@ class TestHistoryStore : public QObject {
         history.setModelTitle(id, QStringLiteral("Plums"));
         history.add(id, prompt(QStringLiteral("Really?"), plums));
         QCOMPARE(history.info(id).title, QStringLiteral("Plums"));
+        // A look at another branch does not cost it.
+        QVERIFY(history.switchBranch(id, plums, -1));
+        QCOMPARE(history.info(id).title, QStringLiteral("What are pears?"));
+        QVERIFY(history.switchBranch(id, pears, 1));
+        QCOMPARE(history.info(id).title, QStringLiteral("Plums"));
         history.setTitle(id, QStringLiteral("Fruit"));
         history.add(id, prompt(QStringLiteral("What are apples?")));
         QCOMPARE(history.info(id).title, QStringLiteral("Fruit"));

@@ -299,25 +299,31 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
         out.push_back({engine::Role::kSystem, system.toStdString()});
     }
     const Message* prompt = nullptr;
+    std::optional<QString> cut;  // of a question that the manual answered: the next prompt has it
+    const auto input = [&](Message asked) {
+        asked.cut = asked.cut ? asked.cut : std::exchange(cut, {});
+        return inputFor(asked).toStdString();
+    };
     // Templates require alternating roles: a prompt without an answer is left out
     // together with its empty answer.
     for (const Message* message : path) {
         if (message->kind == Message::Kind::Prompt) {
             prompt = message->state == Message::State::Failed ? nullptr : message;
         } else if (!message->helpPage.isEmpty()) {
+            cut = prompt != nullptr && prompt->cut ? prompt->cut : cut;
             prompt = nullptr;  // the manual's answer, and the question
         } else if (message->kind == Message::Kind::Answer && prompt &&
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
             // An answer that ends within its thought counts only if it is being
             // continued.
-            out.push_back({engine::Role::kUser, inputFor(*prompt).toStdString()});
+            out.push_back({engine::Role::kUser, input(*prompt)});
             out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
                            message->thought.isOpen});
             prompt = nullptr;
         }
     }
     if (prompt) {
-        out.push_back({engine::Role::kUser, inputFor(*prompt).toStdString()});
+        out.push_back({engine::Role::kUser, input(*prompt)});
     }
     return out;
 }

@@ -32,8 +32,12 @@ QList<Message> seenPart(const QList<Message>& path) {
     QList<Message> seen = path.mid(first);
     for (qsizetype i = seen.size() - 1; i > 0; --i) {
         if (!seen[i].helpPage.isEmpty()) {
+            const std::optional<QString> cut = seen[i - 1].cut;
             seen.remove(i - 1, 2);  // the manual's answer, and the question
             --i;
+            if (cut && i < seen.size()) {
+                seen[i].cut = cut;
+            }
         }
     }
     return seen;

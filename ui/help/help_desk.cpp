@@ -17,10 +17,14 @@ HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus)
     m_action->setShortcut(QKeySequence(Qt::Key_F1));
     connect(m_action, &QAction::triggered, this, &HelpDesk::openHere);
     QDesktopServices::setUrlHandler(QStringLiteral("help"), this, "openLink");
+    s_newest = this;
 }
 
 HelpDesk::~HelpDesk() {
-    QDesktopServices::unsetUrlHandler(QStringLiteral("help"));
+    if (s_newest == this) {
+        QDesktopServices::unsetUrlHandler(QStringLiteral("help"));
+        s_newest = nullptr;
+    }
 }
 
 HelpDialog* HelpDesk::dialog() const {

@@ -38,6 +38,7 @@ class HelpDesk : public QObject {
     const QMenuBar& m_menus;
     QAction* m_action;
     QPointer<HelpDialog> m_dialog;
+    static inline HelpDesk* s_newest = nullptr;  // which opens links to the help
 };
 
 }  // namespace offstage::ui

@@ -139,6 +139,9 @@ Message readMessage(const Reader& in, qsizetype number) {
     m.text = in.string("text", true);
     m.author = in.string("author");
     m.helpPage = in.string("help");
+    if (!m.helpPage.isEmpty() && m.kind == Message::Kind::Prompt) {
+        in.fail("kind", QStringLiteral("\"answer\""));
+    }
     m.note = in.string("note");
     m.createdMs = in.time("created_ms");
     m.edited = in.boolean("edited");

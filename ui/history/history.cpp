@@ -290,7 +290,11 @@ void History::retitle(Entry& e, MessageId firstBefore) {
     const Message* const message = e.tree->find(first);
     const bool isDamaged = message && message->kind == Message::Kind::Problem;
     if (first != firstBefore && !e.info.titleByPerson && !isDamaged) {
-        e.info.title = message ? titleFrom(message->text) : QString();
+        e.titles[firstBefore] = e.info.title;  // a model may have written it
+        e.info.title = e.titles.take(first);
+        if (e.info.title.isEmpty() && message) {
+            e.info.title = titleFrom(message->text);
+        }
     }
 }
 

@@ -84,6 +84,7 @@ void ValueSlider::setRange(double lo, double hi, double step, int decimals) {
         return;
     }
     m_limits = limits;
+    showLimit({}, {});
     const double kept = value();
     const QSignalBlocker quiet(m_spin);
     m_spin->setShownDecimals(decimals);
