@@ -12143,14 +12143,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Platz in</translation>
     </message>
     <message>
-        <source>Tokens/s at 8k</source>
-        <translation>Tokens/s bei 8k</translation>
-    </message>
-    <message>
-        <source>Tokens/s at 32k</source>
-        <translation>Tokens/s bei 32k</translation>
-    </message>
-    <message>
         <source> (on this computer)</source>
         <translation> (auf diesem Computer)</translation>
     </message>
@@ -12163,17 +12155,33 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>%1, %2</translation>
     </message>
     <message>
-        <source>First token at 8k</source>
-        <translation>Erstes Token bei 8k</translation>
-    </message>
-    <message>
-        <source>First token at 32k</source>
-        <translation>Erstes Token bei 32k</translation>
-    </message>
-    <message>
         <source>%1 at %2k</source>
         <comment>speed or time at a context of so many thousand tokens</comment>
         <translation>%1 bei %2k</translation>
+    </message>
+    <message>
+        <source>Tokens/s
+at 8k</source>
+        <translation>Tokens/s
+bei 8k</translation>
+    </message>
+    <message>
+        <source>First token
+at 8k</source>
+        <translation>Erstes Token
+bei 8k</translation>
+    </message>
+    <message>
+        <source>Tokens/s
+at 32k</source>
+        <translation>Tokens/s
+bei 32k</translation>
+    </message>
+    <message>
+        <source>First token
+at 32k</source>
+        <translation>Erstes Token
+bei 32k</translation>
     </message>
 </context>
 <context>
@@ -12804,6 +12812,11 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Without, in original quality: %1.</source>
         <translation>Ohne sie, in Originalqualität: %1.</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>column: its text</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 </TS>

@@ -12123,14 +12123,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Đủ chỗ trong</translation>
     </message>
     <message>
-        <source>Tokens/s at 8k</source>
-        <translation>Token/s ở 8k</translation>
-    </message>
-    <message>
-        <source>Tokens/s at 32k</source>
-        <translation>Token/s ở 32k</translation>
-    </message>
-    <message>
         <source> (on this computer)</source>
         <translation> (trên máy này)</translation>
     </message>
@@ -12143,17 +12135,33 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>%1, %2</translation>
     </message>
     <message>
-        <source>First token at 8k</source>
-        <translation>Token đầu tiên ở 8k</translation>
-    </message>
-    <message>
-        <source>First token at 32k</source>
-        <translation>Token đầu tiên ở 32k</translation>
-    </message>
-    <message>
         <source>%1 at %2k</source>
         <comment>speed or time at a context of so many thousand tokens</comment>
         <translation>%1 ở %2k</translation>
+    </message>
+    <message>
+        <source>Tokens/s
+at 8k</source>
+        <translation>Token/s
+ở 8k</translation>
+    </message>
+    <message>
+        <source>First token
+at 8k</source>
+        <translation>Token đầu tiên
+ở 8k</translation>
+    </message>
+    <message>
+        <source>Tokens/s
+at 32k</source>
+        <translation>Token/s
+ở 32k</translation>
+    </message>
+    <message>
+        <source>First token
+at 32k</source>
+        <translation>Token đầu tiên
+ở 32k</translation>
     </message>
 </context>
 <context>
@@ -12783,6 +12791,11 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Without, in original quality: %1.</source>
         <translation>Không có chúng, ở chất lượng gốc: %1.</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>column: its text</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 </TS>

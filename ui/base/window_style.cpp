@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include <QAbstractItemView>
+#include <QComboBox>
+#include <QHelpEvent>
 #include <QPainter>
 #include <QStyleOption>
+#include <QToolTip>
 
 #include "ui/base/theme.h"
 
@@ -26,6 +29,13 @@ QStyleOptionComboBox elided(const QStyleOptionComboBox& box, const QStyle& style
         shown.currentText = box.fontMetrics.elidedText(box.currentText, Qt::ElideMiddle, field - kMargins);
     }
     return shown;
+}
+
+// The list of a narrow box is as wide as its texts.
+QRect widened(const QRect& list, const QComboBox& box) {
+    const int bar = box.count() > box.maxVisibleItems() ? WindowStyle::kScrollBar : 0;
+    const int wanted = box.view()->sizeHintForColumn(box.modelColumn()) + 2 * box.view()->frameWidth() + bar;
+    return {list.topLeft(), QSize(std::max(list.width(), wanted), list.height())};
 }
 
 // Fusion's outline of an unchecked box has a shade of the window's colour.
@@ -147,12 +157,37 @@ void WindowStyle::drawComplexControl(ComplexControl control, const QStyleOptionC
     painter->restore();
 }
 
+void WindowStyle::polish(QWidget* widget) {
+    QProxyStyle::polish(widget);
+    if (qobject_cast<QComboBox*>(widget) != nullptr) {
+        widget->installEventFilter(this);
+    }
+}
+
+bool WindowStyle::eventFilter(QObject* watched, QEvent* event) {
+    auto* box = event->type() == QEvent::ToolTip ? qobject_cast<QComboBox*>(watched) : nullptr;
+    if (box == nullptr || box->isEditable()) {
+        return QProxyStyle::eventFilter(watched, event);
+    }
+    QStyleOptionComboBox option;
+    option.initFrom(box);
+    option.currentText = box->currentText();
+    if (elided(option, *proxy(), box).currentText == option.currentText) {
+        return false;
+    }
+    const QString whole = box->currentText() + (box->toolTip().isEmpty() ? QString() : u'\n' + box->toolTip());
+    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), whole, box);
+    return true;
+}
+
 // A scroll bar has no buttons at its ends.
 QRect WindowStyle::subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
                                   const QWidget* widget) const {
     const auto* bar = control == CC_ScrollBar ? qstyleoption_cast<const QStyleOptionSlider*>(option) : nullptr;
     if (bar == nullptr) {
-        return QProxyStyle::subControlRect(control, option, part, widget);
+        const QRect rect = QProxyStyle::subControlRect(control, option, part, widget);
+        const auto* box = part == SC_ComboBoxListBoxPopup ? qobject_cast<const QComboBox*>(widget) : nullptr;
+        return box != nullptr ? widened(rect, *box) : rect;
     }
     const bool isFlat = bar->orientation == Qt::Horizontal;
     const int all = isFlat ? bar->rect.width() : bar->rect.height();

@@ -5,9 +5,10 @@
 namespace offstage::ui {
 
 // Fusion, with what is missing there: a dock's title in the dock's present font, texts of
-// boxes cut in their middle and those of buttons at their end, outlines of unchecked
-// boxes that can be seen in the dark, marks of lists and tables that have the focus and
-// of rows that something can be dropped on, and one quiet style of scroll bars.
+// boxes cut in their middle, whole in the tip and in the list below, those of buttons cut
+// at their end, outlines of unchecked boxes that can be seen in the dark, marks of lists
+// and tables that have the focus and of rows that something can be dropped on, and one
+// quiet style of scroll bars.
 class WindowStyle : public QProxyStyle {
     Q_OBJECT
 
@@ -27,6 +28,11 @@ class WindowStyle : public QProxyStyle {
                             const QWidget* widget) const override;
     QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
                          const QWidget* widget) const override;
+    using QProxyStyle::polish;
+    void polish(QWidget* widget) override;
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
 };
 
 }  // namespace offstage::ui

@@ -88,13 +88,13 @@ QVariant SuggestedModels::headerData(int section, Qt::Orientation orientation, i
         case Room:
             return tr("Room in");
         case Speed:
-            return tr("Tokens/s at 8k");
+            return tr("Tokens/s\nat 8k");
         case FirstWord:
-            return tr("First token at 8k");
+            return tr("First token\nat 8k");
         case LongSpeed:
-            return tr("Tokens/s at 32k");
+            return tr("Tokens/s\nat 32k");
         default:
-            return tr("First token at 32k");
+            return tr("First token\nat 32k");
     }
 }
 

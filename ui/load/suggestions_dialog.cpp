@@ -21,12 +21,15 @@
 #include "ui/load/suggested_models.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/fitting_columns.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
 
 namespace {
+
+constexpr int kNameLetters = 18;
 
 // By what they are good for, and whether they have room.
 class ShownSuggestions : public QSortFilterProxyModel {
@@ -88,9 +91,10 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setSortingEnabled(true);
     m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);  // as they are suggested
-    m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_columns =
+        new FittingColumns(*m_table, kNameLetters * fontMetrics().averageCharWidth(), SuggestedModels::FirstWord + 1);
     showRows(*m_table, tr("Models of today"));
-    m_table->resizeColumnsToContents();  // whole heads, before there is a row
+    m_columns->fitContents();  // whole heads, before there is a row
     m_facts->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_facts->setMinimumHeight(3 * fontMetrics().lineSpacing());
     m_facts->setAlignment(Qt::AlignLeft | Qt::AlignTop);
@@ -130,6 +134,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
 
     const auto filter = [this] {
         static_cast<ShownSuggestions*>(m_shown)->choose(m_use->currentData().toString(), m_all->isChecked());
+        m_columns->fitContents();
         refresh();
     };
     connect(m_use, &QComboBox::currentIndexChanged, this, filter);
@@ -139,7 +144,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
         m_status->setText(m_models->isMeasuring() ? tr("Measuring: %1").arg(model) : tr("Planning: %1").arg(model));
     });
     connect(m_models, &SuggestedModels::finished, this, [this](const engine::Message& problem) {
-        m_table->resizeColumnsToContents();
+        m_columns->fitContents();
         if (!m_table->currentIndex().isValid()) {
             selectChosen();
         }

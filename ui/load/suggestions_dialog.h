@@ -19,6 +19,7 @@ class QTableView;
 namespace offstage::ui {
 
 class EngineController;
+class FittingColumns;
 class SuggestedModels;
 
 // "What runs here": models that people run today, with the file that suits this computer
@@ -56,6 +57,7 @@ class SuggestionsDialog : public QDialog {
     QComboBox* m_use;
     QCheckBox* m_all;
     QTableView* m_table;
+    FittingColumns* m_columns;
     QLabel* m_facts;
     QLabel* m_status;
     QProgressBar* m_progress;

@@ -23,12 +23,12 @@
 #include "engine/run/fit_estimate.h"
 #include "ui/base/save_file.h"
 #include "ui/engine/format.h"
-#include "ui/panels/first_column.h"
 #include "ui/panels/page_tabs.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/fitting_columns.h"
 #include "ui/widgets/head_room.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/table_rows.h"
@@ -166,7 +166,7 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
     const int labelWidth = fontMetrics().averageCharWidth() * 26;
     auto* view = new QTableView;
     view->setModel(&table);
-    new FirstColumn(*view, labelWidth);
+    new FittingColumns(*view, labelWidth);
     showRows(*view, name);
     view->setSelectionMode(QAbstractItemView::SingleSelection);
     view->horizontalHeader()->setHighlightSections(false);  // bold heads would be cut

@@ -49,9 +49,17 @@ QVariant BenchmarkTable::data(const QModelIndex& index, int role) const {
                                        : QVariant(Qt::AlignRight | Qt::AlignVCenter);
     }
     if (role == Qt::ToolTipRole) {
+        // All figures: the last columns may have no room.
+        QStringList figures;
+        for (int column = Label + 1; column < Columns; ++column) {
+            figures << headerData(column, Qt::Horizontal, Qt::DisplayRole).toString() + QStringLiteral(": ") +
+                           data(index.siblingAtColumn(column), Qt::DisplayRole).toString();
+        }
         return tr("%1\n%2\n%3, %4, %5 bits on average, seed %6")
-            .arg(run.label, settingText(run.setting), run.device, run.policy, QLocale().toString(run.meanBits, 'f', 2))
-            .arg(run.seed);
+                   .arg(run.label, settingText(run.setting), run.device, run.policy,
+                        QLocale().toString(run.meanBits, 'f', 2))
+                   .arg(run.seed) +
+               u'\n' + figures.join(QStringLiteral(" · "));
     }
     if (role == Qt::UserRole) {
         const double values[Columns] = {0,

@@ -23,7 +23,6 @@ constexpr int kNarrowestForecast = 560;
 QTableWidgetItem* forecastItem(const QString& text, bool number) {
     auto* cell = new QTableWidgetItem(text);
     cell->setTextAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    cell->setToolTip(text);
     return cell;
 }
 
@@ -47,7 +46,19 @@ void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfR
         forecastItem(forecast.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
     cell->setToolTip(engineText(forecast.failure));
     table.setItem(row, column, cell);
-    table.setSpan(row, column, 1, table.columnCount() - column);
+    table.setSpan(row, column, 1, 2);
+}
+
+void setRowTips(QTableWidget& table, int row, const QString& name) {
+    QStringList tip{name};
+    for (int column = 1; column < table.columnCount(); ++column) {
+        if (const QString text = table.item(row, column)->text(); !text.isEmpty()) {
+            tip << WhatIfPanel::tr("%1: %2", "column: its text").arg(table.horizontalHeaderItem(column)->text(), text);
+        }
+    }
+    for (int column = 0; column < table.columnCount(); ++column) {
+        table.item(row, column)->setToolTip(tip.join(u'\n'));
+    }
 }
 
 QTableWidget* forecastTable(const QStringList& headers, const QString& name) {

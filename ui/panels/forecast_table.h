@@ -16,7 +16,9 @@ namespace offstage::ui {
 
 QTableWidget* forecastTable(const QStringList& headers, const QString& name);
 QTableWidgetItem* forecastItem(const QString& text, bool number = true);
-// Over all of the row from this column on.
+// Each cell tells all of the row, whose last columns may have no room.
+void setRowTips(QTableWidget& table, int row, const QString& name);
+// Over the two columns from this one on.
 void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast);
 // "2 × GeForce RTX 3060"
 QString machinesOf(qint64 count, const QString& name);

@@ -226,17 +226,14 @@ void Panel::showBusy(bool busy) {
     m_noticePlace->setCurrentWidget(busy && m_busy != nullptr ? m_busy : static_cast<QWidget*>(m_noticeArea));
 }
 
-void Panel::bringIntoView(QWidget& part, const QRect& place) {
+void Panel::bringIntoView(QWidget& part) {
     QMetaObject::invokeMethod(
         this,
-        [this, shown = QPointer<QWidget>(&part), place] {
+        [this, shown = QPointer<QWidget>(&part)] {
             auto* area = qobject_cast<QScrollArea*>(m_stack->widget(0));
-            if (area && shown && place.isNull()) {
+            if (area && shown) {
                 area->widget()->layout()->activate();
                 area->ensureWidgetVisible(shown, 0, 0);
-            } else if (area && shown) {
-                const QPoint left = shown->mapTo(area->widget(), QPoint(place.left(), place.center().y()));
-                area->ensureVisible(left.x(), left.y(), 0, place.height());
             }
         },
         Qt::QueuedConnection);

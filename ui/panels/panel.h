@@ -74,9 +74,8 @@ class Panel : public QWidget {
     // would give it to the next widget in the chain.
     static QWidget* focusAmong(const QList<QWidget*>& widgets);
     static void passFocus(QWidget* from, const QList<QWidget*>& next);
-    // Scrolls the body, once it is laid out, so that this part of it can be seen, or this
-    // place in the part.
-    void bringIntoView(QWidget& part, const QRect& place = {});
+    // Scrolls the body, once it is laid out, so that this part of it can be seen.
+    void bringIntoView(QWidget& part);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 

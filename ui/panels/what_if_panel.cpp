@@ -22,7 +22,6 @@
 #include "ui/engine/format.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/panels/budget_form.h"
-#include "ui/panels/first_column.h"
 #include "ui/panels/forecast_table.h"
 #include "ui/panels/page_tabs.h"
 #include "ui/panels/profile_editor.h"
@@ -31,6 +30,7 @@
 #include "ui/plot/line_plot.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/fitting_columns.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -38,12 +38,14 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kWhatIfNoticeLines = 3;
+constexpr int kHereLines = 3;
 constexpr int kNarrowestPart = 420;
 constexpr int kNameLetters = 20;
 constexpr double kSameBits = 0.005;
 
-enum ForecastColumn { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
-enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
+// What is looked for first stands where a narrow panel shows it.
+enum ForecastColumn { Name, Speed, Ttft, Vram, Hits, Resident, Columns };
+enum MachineColumn { Count, MachineSpeed, MachineTtft, PerPrice, MachineHits, Busiest, NetworkShare, MachineColumns };
 
 }  // namespace
 
@@ -69,7 +71,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_tabs->addTab(buildGpus(), tr("GPUs"));
     m_tabs->addTab(buildVram(), tr("VRAM"));
     m_tabs->addTab(buildMachines(), tr("Machines"));
-    reserveLines(*m_here, 2);
+    reserveLines(*m_here, kHereLines);
     addTo(body(), {buildChoice(), m_here});
     footer().addLayout(rowOf({m_run, Stretch{1}}));
     reserveNotice(kWhatIfNoticeLines);
@@ -131,14 +133,13 @@ QWidget* WhatIfPanel::buildRunning() {
 }
 
 QWidget* WhatIfPanel::buildGpus() {
-    m_table = forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts")},
+    m_table = forecastTable({tr("GPU"), tr("tokens/s"), tr("first token"), tr("VRAM"), tr("hit rate"), tr("experts")},
                             tr("Forecasts by GPU"));
-    new FirstColumn(*m_table, kNameLetters * fontMetrics().averageCharWidth());
+    new FittingColumns(*m_table, kNameLetters * fontMetrics().averageCharWidth());
     // GPUs differ in their names' middle or end: they are not cut, but take two lines.
     connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, m_table, [this](int column) {
         if (column == Name) {
             m_table->resizeRowsToContents();
-            showChosen();
         }
     });
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
@@ -168,17 +169,17 @@ QWidget* WhatIfPanel::buildVram() {
 
 QWidget* WhatIfPanel::buildMachines() {
     m_machinesText = textLabel(tr("What more machines would bring"));
-    m_machineTable = forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"),
-                                    tr("network"), tr("per 1,000 USD")},
+    m_machineTable = forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("per 1,000 USD"),
+                                    tr("hit rate"), tr("busiest"), tr("network")},
                                    tr("Forecasts by number of machines"));
-    m_machineColumn = new FirstColumn(*m_machineTable, m_machineTable->columnWidth(Count));
+    m_machineColumns = new FittingColumns(*m_machineTable, m_machineTable->columnWidth(Count), PerPrice + 1);
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
     m_machineTable->horizontalHeaderItem(NetworkShare)
         ->setToolTip(tr("Share of a token's time that the network takes"));
     m_machineTable->horizontalHeaderItem(PerPrice)->setToolTip(
         tr("Tokens per second for 1,000 USD that machines and network cards cost"));
-    m_machineTable->setColumnHidden(PerPrice, true);
+    m_machineColumns->leaveOut(PerPrice, true);
     m_price->setRange(0, 1'000'000);
     m_price->setSingleStep(100);
     m_price->setGroupSeparatorShown(true);
@@ -202,8 +203,7 @@ QWidget* WhatIfPanel::buildMachines() {
 
 // The last column, of the forecasts that are shown.
 void WhatIfPanel::showPrices() {
-    m_machineTable->setColumnHidden(PerPrice, m_price->value() == 0);
-    m_machineColumn->fit();
+    m_machineColumns->leaveOut(PerPrice, m_price->value() == 0);
     const engine::Network& network = engine::find_network(m_network->currentData().toString().toStdString());
     for (int row = 0; row < m_machineTable->rowCount(); ++row) {
         QTableWidgetItem* const cell = m_machineTable->item(row, PerPrice);
@@ -431,59 +431,43 @@ void WhatIfPanel::showClaim(double overheadUs) {
 }
 
 void WhatIfPanel::showGpus(const WhatIfResult& result) {
-    m_table->clearSpans();
-    m_table->setRowCount(static_cast<int>(result.rows.size()));
-    QStringList names;
-    std::vector<double> speeds;
-    int row = 0;
+    std::vector<int> order = fastestFirst(result.rows);
+    BarPlot::Bars bars{tr("forecast tokens/s"), {}, {}, true};
     int emphasised = -1;
-    for (const int i : fastestFirst(result.rows)) {
+    for (const int i : order) {
+        const engine::WhatIfRow& r = result.rows[static_cast<std::size_t>(i)];
+        if (r.failure.empty()) {
+            emphasised = i == result.choice.chosen ? static_cast<int>(bars.values.size()) : emphasised;
+            bars.names << machinesOf(r.n_machines, result.choice.names[i]);
+            bars.values.push_back(r.tokens_per_s);
+        }
+    }
+    m_bars->setBars(bars);
+    m_bars->setEmphasised(emphasised);
+    // The chosen one, which others are compared with, can be seen without scrolling.
+    std::stable_partition(order.begin(), order.end(), [&](int i) { return i == result.choice.chosen; });
+    m_table->clearSpans();
+    m_table->setRowCount(static_cast<int>(order.size()));
+    int row = 0;
+    for (const int i : order) {
         const engine::WhatIfRow& r = result.rows[static_cast<std::size_t>(i)];
         const QString name = machinesOf(r.n_machines, result.choice.names[i]);
+        const bool runs = r.failure.empty();
         m_table->setItem(row, Name, forecastItem(name, false));
+        m_table->setItem(row, Speed, forecastItem(runs ? rateText(r.tokens_per_s) : QString()));
+        m_table->setItem(row, Ttft, forecastItem(runs ? firstTokenText(r.ttft_s) : QString()));
         m_table->setItem(row, Vram, forecastItem(bytesText(r.vram_bytes)));
-        for (int column = Speed; column < Columns; ++column) {
-            m_table->setItem(row, column, forecastItem({}));
-        }
-        if (r.failure.empty()) {
-            m_table->setItem(row, Speed, forecastItem(rateText(r.tokens_per_s)));
-            m_table->setItem(row, Ttft, forecastItem(firstTokenText(r.ttft_s)));
-            m_table->setItem(row, Hits, forecastItem(percentText(r.hit_rate)));
-            m_table->setItem(row, Resident, forecastItem(tr("%1 of %2").arg(r.resident).arg(r.total)));
-            names << name;
-            speeds.push_back(r.tokens_per_s);
-            if (i == result.choice.chosen) {
-                emphasised = static_cast<int>(speeds.size()) - 1;
-            }
-        } else {
+        m_table->setItem(row, Hits, forecastItem(runs ? percentText(r.hit_rate) : QString()));
+        m_table->setItem(row, Resident, forecastItem(runs ? tr("%1 of %2").arg(r.resident).arg(r.total) : QString()));
+        setRowTips(*m_table, row, r.own_host ? tr("%1: that CPU, not this computer's").arg(name) : name);
+        if (!runs) {
             showFailure(*m_table, row, Speed, r);
-        }
-        if (r.own_host) {
-            m_table->item(row, Name)->setToolTip(tr("%1: that CPU, not this computer's").arg(name));
-        }
-        if (i == result.choice.chosen) {
-            m_table->setCurrentCell(row, Name);
         }
         ++row;
     }
+    m_table->setCurrentCell(0, Name);
     m_table->resizeRowsToContents();
-    showChosen();
-    m_bars->setBars({tr("forecast tokens/s"), names, speeds, true});
-    m_bars->setEmphasised(emphasised);
-}
-
-// Once the rows have their new heights. In a wide dock the table may be as high as the
-// bars beside it, and scrolls with the panel.
-void WhatIfPanel::showChosen() {
-    QMetaObject::invokeMethod(
-        m_table,
-        [this] {
-            m_table->scrollTo(m_table->currentIndex(), QAbstractItemView::PositionAtCenter);
-            if (m_table->currentIndex().isValid()) {
-                bringIntoView(*m_table->viewport(), m_table->visualRect(m_table->currentIndex()));
-            }
-        },
-        Qt::QueuedConnection);
+    m_table->scrollToTop();
 }
 
 void WhatIfPanel::showVram(const WhatIfResult& result) {
@@ -536,6 +520,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
             m_machineTable->setItem(row, Busiest, forecastItem(QLocale().toString(r.busiest_experts, 'f', 2)));
             m_machineTable->setItem(row, NetworkShare, forecastItem(percentText(r.network_share)));
             m_machineTable->item(row, PerPrice)->setData(Qt::UserRole, r.tokens_per_s);
+            setRowTips(*m_machineTable, row, machinesOf(r.n_machines, name));
             x.push_back(static_cast<double>(r.n_machines));
             y.push_back(r.tokens_per_s);
             if (fastest == nullptr || r.tokens_per_s > fastest->tokens_per_s) {
@@ -549,8 +534,6 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
     }
     m_machineTable->selectRow(static_cast<int>(choice.cluster.n_machines) - 1);
     showPrices();
-    m_machineTable->resizeColumnsToContents();
-    m_machineColumn->fit();
     m_machineCurve->removeAllSeries();
     const int series = m_machineCurve->addSeries(tr("forecast, %1 over %2").arg(name, network), LinePlot::Line::Dashed);
     m_machineCurve->setPoints(series, x, y);

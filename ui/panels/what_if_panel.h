@@ -15,7 +15,7 @@ class QTableWidget;
 namespace offstage::ui {
 
 class BarPlot;
-class FirstColumn;
+class FittingColumns;
 class LinePlot;
 class SpeedMeter;
 
@@ -67,7 +67,6 @@ class WhatIfPanel : public Panel {
     void showResult(const WhatIfResult& result);
     void showClaim(double overheadUs);
     void showGpus(const WhatIfResult& result);
-    void showChosen();
     void showVram(const WhatIfResult& result);
     void showMachines(const WhatIfResult& result);
     void showPrices();
@@ -91,7 +90,7 @@ class WhatIfPanel : public Panel {
     QLabel* m_here;
     QLabel* m_gain;
     QTableWidget* m_machineTable;
-    FirstColumn* m_machineColumn;
+    FittingColumns* m_machineColumns;
     LinePlot* m_machineCurve;
     QLabel* m_machinesText;
     SpeedMeter* m_meter;

@@ -27,8 +27,11 @@ void HeadRoom::fit() {
     const int before = m_lineSpacing;
     m_lineSpacing = now;
     for (int column = 0; column < head.count(); ++column) {
+        const bool isHidden = head.isSectionHidden(column);
+        head.setSectionHidden(column, false);  // a hidden one has no size
         const int wide = head.sectionSize(column) * now / before;
         head.resizeSection(column, std::max(wide, head.sectionSizeHint(column)));
+        head.setSectionHidden(column, isHidden);
     }
     if (now != before) {
         QHeaderView& rows = *m_table.verticalHeader();

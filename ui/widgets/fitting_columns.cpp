@@ -1,0 +1,71 @@
+#include "ui/widgets/fitting_columns.h"
+
+#include <algorithm>
+
+#include <QEvent>
+#include <QHeaderView>
+#include <QScopedValueRollback>
+#include <QTableView>
+
+#include "ui/base/delay.h"
+
+namespace offstage::ui {
+
+FittingColumns::FittingColumns(QTableView& table, int least, int always)
+    : QObject(&table), m_table(table), m_least(least), m_always(always) {
+    table.viewport()->installEventFilter(this);
+    callAfter(m_later, 0, this, &FittingColumns::fit);
+    connect(table.horizontalHeader(), &QHeaderView::sectionResized, this, [this] {
+        if (!m_fitting) {
+            m_later.start();
+        }
+    });
+}
+
+void FittingColumns::leaveOut(int column, bool left) {
+    if (left != m_leftOut.contains(column)) {
+        left ? void(m_leftOut.insert(column)) : void(m_leftOut.remove(column));
+        fit();
+    }
+}
+
+void FittingColumns::fitContents() {
+    {
+        const QScopedValueRollback<bool> fitting(m_fitting, true);
+        for (int column = 0; column < m_table.model()->columnCount(); ++column) {
+            m_table.setColumnHidden(column, false);
+        }
+        m_table.resizeColumnsToContents();
+    }
+    fit();
+}
+
+bool FittingColumns::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) {
+        fit();
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+void FittingColumns::fit() {
+    if (m_table.model() == nullptr) {
+        return;
+    }
+    const QScopedValueRollback<bool> fitting(m_fitting, true);
+    int room = m_table.viewport()->width() - m_least;
+    bool isFull = false;
+    for (int column = 1; column < m_table.model()->columnCount(); ++column) {
+        if (m_leftOut.contains(column)) {
+            m_table.setColumnHidden(column, true);
+            continue;
+        }
+        m_table.setColumnHidden(column, false);  // a hidden one has no width
+        const int width = m_table.columnWidth(column);
+        isFull = column >= m_always && (isFull || width > room);
+        m_table.setColumnHidden(column, isFull);
+        room -= isFull ? 0 : width;
+    }
+    m_table.setColumnWidth(0, m_least + std::max(0, room));
+}
+
+}  // namespace offstage::ui
