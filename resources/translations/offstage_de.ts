@@ -6099,10 +6099,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Ein Modell öffnen und einen Prompt schreiben, um zu sehen, wie gut sein Experten-Cache arbeitet.</translation>
     </message>
     <message>
-        <source>Other policies on the same calls</source>
-        <translation>Andere Strategien für dieselben Aufrufe</translation>
-    </message>
-    <message>
         <source>Experts in the cache</source>
         <translation>Experten im Cache</translation>
     </message>
@@ -6173,10 +6169,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>prompt</source>
         <translation>Prompt</translation>
-    </message>
-    <message>
-        <source>The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a cache would do can be tried below.</source>
-        <translation>Das Modell läuft auf der CPU: Es gibt keinen Beschleuniger, dessen Speicher ein Cache für Experten wäre. Was ein Cache bewirken würde, lässt sich unten ausprobieren.</translation>
     </message>
     <message>
         <source>%1 of %2 guesses used</source>
@@ -6261,6 +6253,26 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Different rules of what goes when room is needed, beside the best that is possible, on the calls of this model that were recorded.</source>
         <translation>Verschiedene Regeln, was weicht, wenn Platz gebraucht wird, neben dem Bestmöglichen, auf den aufgezeichneten Aufrufen dieses Modells.</translation>
+    </message>
+    <message>
+        <source>Over time</source>
+        <translation>Verlauf</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Experten</translation>
+    </message>
+    <message>
+        <source>Policies</source>
+        <translation>Strategien</translation>
+    </message>
+    <message>
+        <source>What is shown of the cache</source>
+        <translation>Was vom Cache gezeigt wird</translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a cache would do can be tried under Policies.</source>
+        <translation>Das Modell läuft auf der CPU: Es gibt keinen Beschleuniger, dessen Speicher ein Cache für Experten wäre. Was ein Cache bewirken würde, lässt sich unter „Strategien“ ausprobieren.</translation>
     </message>
 </context>
 <context>

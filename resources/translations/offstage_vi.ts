@@ -6095,10 +6095,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Mở một mô hình và viết một lời nhắc để xem bộ nhớ đệm chuyên gia của nó hoạt động tốt đến đâu.</translation>
     </message>
     <message>
-        <source>Other policies on the same calls</source>
-        <translation>Các chính sách khác trên cùng những lần gọi đó</translation>
-    </message>
-    <message>
         <source>Experts in the cache</source>
         <translation>Chuyên gia trong bộ nhớ đệm</translation>
     </message>
@@ -6169,10 +6165,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>prompt</source>
         <translation>lời nhắc</translation>
-    </message>
-    <message>
-        <source>The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a cache would do can be tried below.</source>
-        <translation>Mô hình chạy trên CPU: không có bộ tăng tốc nào có bộ nhớ để làm bộ nhớ đệm cho chuyên gia. Bạn có thể thử bên dưới xem bộ nhớ đệm sẽ mang lại gì.</translation>
     </message>
     <message>
         <source>%1 of %2 guesses used</source>
@@ -6257,6 +6249,26 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Different rules of what goes when room is needed, beside the best that is possible, on the calls of this model that were recorded.</source>
         <translation>Các quy tắc khác nhau về việc bỏ gì khi cần chỗ, bên cạnh mức tốt nhất có thể, trên các lần gọi đã ghi của mô hình này.</translation>
+    </message>
+    <message>
+        <source>Over time</source>
+        <translation>Theo thời gian</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Chuyên gia</translation>
+    </message>
+    <message>
+        <source>Policies</source>
+        <translation>Chính sách</translation>
+    </message>
+    <message>
+        <source>What is shown of the cache</source>
+        <translation>Những gì được hiển thị về bộ nhớ đệm</translation>
+    </message>
+    <message>
+        <source>The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a cache would do can be tried under Policies.</source>
+        <translation>Mô hình chạy trên CPU: không có bộ tăng tốc nào có bộ nhớ để làm bộ nhớ đệm cho chuyên gia. Bạn có thể thử trong “Chính sách” xem bộ nhớ đệm sẽ mang lại gì.</translation>
     </message>
 </context>
 <context>

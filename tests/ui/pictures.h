@@ -10,6 +10,14 @@
 
 namespace offstage::test {
 
+// As it is.
+inline void takePicture(QWidget& widget, const QString& name) {
+    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+    if (!folder.isEmpty()) {
+        widget.grab().save(folder + u'/' + name + QStringLiteral(".png"));
+    }
+}
+
 // In both themes and so wide each.
 inline void picture(QWidget& widget, const QString& name, std::initializer_list<int> widths = {360, 900},
                     int height = 760) {

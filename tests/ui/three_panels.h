@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/cache_panel.h"
@@ -94,14 +95,6 @@ inline Script onCpu() {
     Script script;
     script.answer = longAnswer(60);
     return script;
-}
-
-// Pictures to look at: OFFSTAGE_PICTURES names the folder.
-inline void takePicture(QWidget& widget, const QString& name) {
-    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-    if (!folder.isEmpty()) {
-        QVERIFY(widget.grab().save(folder + u'/' + name + QStringLiteral(".png")));
-    }
 }
 
 }  // namespace offstage::test

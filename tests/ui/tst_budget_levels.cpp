@@ -127,11 +127,13 @@ class TestBudgetLevels : public QObject {
         bench.show();
         panel.resize(360, 760);
         BudgetForm& form = panel.form();
-        const auto& lossName = test::find<QLabel>(panel, "Loss by skipped neurons, now");
-        QVERIFY(!form.quality().isVisible() && !form.leftOut().isVisible() && !lossName.isVisible());
+        const auto& loss = test::find<QLabel>(panel, "Predicted loss, now");
+        const auto& lossOfSkipped = test::find<QLabel>(panel, "Loss by skipped neurons, now");
+        QVERIFY(!form.quality().isVisible() && !form.leftOut().isVisible() && !loss.isVisible());
         find<QToolButton>(form, "Advanced").setFocus();
         QTest::keyClick(&find<QToolButton>(form, "Advanced"), Qt::Key_Space);
-        QVERIFY(form.quality().isVisible() && form.leftOut().isVisible() && lossName.isVisible());
+        QVERIFY(form.quality().isVisible() && form.leftOut().isVisible() && loss.isVisible());
+        QVERIFY(!lossOfSkipped.isVisible());  // none are
         picture(panel, QStringLiteral("budget-advanced"), {360, 500});
         form.quality().choice().setFocus();
         QTest::keyClick(&form.quality().choice(), Qt::Key_End);  // the last format
@@ -151,6 +153,7 @@ class TestBudgetLevels : public QObject {
         QCOMPARE(levelText(panel), QStringLiteral("Balanced"));
         keysTo(form.leftOut().how(), QStringLiteral("Up"));
         QCOMPARE(levelText(panel), QStringLiteral("Custom"));
+        QVERIFY(lossOfSkipped.isVisible());
         keysTo(form.level(), QStringLiteral("Small"));
         QVERIFY(!form.setting().theta.leaves_out());
         QTest::mouseClick(&find<QToolButton>(form, "Advanced"), Qt::LeftButton);

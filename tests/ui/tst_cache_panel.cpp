@@ -195,7 +195,7 @@ class TestCachePanel : public QObject {
         compareButton(*b.cache).click();
         QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);
         // In a low panel the result comes into view.
-        b.cache->resize(360, 480);
+        b.cache->resize(360, 300);
         b.cache->findChild<QScrollArea*>()->verticalScrollBar()->setValue(0);
         QTRY_VERIFY(b.cache->table().visibleRegion().isEmpty());
         compareButton(*b.cache).click();
@@ -263,6 +263,7 @@ class TestCachePanel : public QObject {
         ExpertUsePlot& uses = b.cache->uses();
         QVERIFY(uses.columns().empty());  // nothing is done for a picture that is not seen
         b.cache->show();
+        test::child<QTabWidget>(*b.cache).setCurrentIndex(1);
         choose(*b.cache, "Layer whose experts are shown over tokens", 3);
         QTRY_COMPARE(uses.columns().size(), b.log->steps().size());
         int counted[6] = {};

@@ -5,6 +5,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
+#include <QListWidget>
 #include <QProcess>
 #include <QPushButton>
 #include <QScrollBar>
@@ -17,6 +18,7 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
 #include "tests/ui/no_machines.h"
+#include "tests/ui/pictures.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
@@ -35,6 +37,7 @@
 #include "ui/panels/profile_editor.h"
 #include "ui/plot/heat_map_legend.h"
 #include "ui/settings/persona_editor.h"
+#include "ui/settings/settings_dialog.h"
 #include "ui/widgets/panel_area.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/side_columns.h"
@@ -287,7 +290,17 @@ class TestGeometry : public QObject {
                                                  &part<SuggestionsDialog>(*shown.window), &downloads}) {
                 dialog->show();
                 settle();
+                const QString name = QString::fromLatin1(dialog->metaObject()->className()).section(u':', -1);
+                takePicture(*dialog, QStringLiteral("dialog-%1-%2-%3").arg(name, language, nameOf(theme)));
                 COMPARE_FAULTS(*dialog, nameOf(theme));
+            }
+            part<QAction>(*shown.window, "settings").trigger();
+            auto& settings = part<SettingsDialog>(*shown.window);
+            for (int page = 0; page < settings.pages().count(); ++page) {
+                settings.pages().setCurrentRow(page);
+                settle();
+                takePicture(settings, QStringLiteral("settings-%1-%2-%3").arg(page).arg(language, nameOf(theme)));
+                COMPARE_FAULTS(settings, nameOf(theme) + u' ' + settings.pages().currentItem()->text());
             }
         }
     }

@@ -18,6 +18,7 @@
 #include "ui/load/precision_fields.h"
 #include "ui/load/quality_levels.h"
 #include "ui/panels/left_out_edit.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
@@ -34,7 +35,7 @@ constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kContextStep = 256;
-constexpr int kShownOfLevel = 12;  // letters
+constexpr int kShownOfLevel = 8;  // letters, beside Advanced
 
 }  // namespace
 
@@ -199,7 +200,7 @@ void BudgetForm::build() {
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(8);
-    grid->setVerticalSpacing(6);
+    grid->setVerticalSpacing(4);
     grid->setColumnStretch(1, 1);
     int row = 0;
     const auto addRow = [&](const QString& text, QWidget* field) {
@@ -211,16 +212,20 @@ void BudgetForm::build() {
     addRow(tr("RAM"), m_ram);
     addRow(tr("Context"), m_context);
     addRow(tr("KV cache"), m_kv);
-    addRow(tr("Quality"), m_level);
+    grid->addWidget(labelOf(m_level, tr("Quality")), row, 0);
+    grid->addLayout(rowOf({{m_level, 1}, m_advanced}, flush(6)), row++, 1);
     reserveLines(*m_change, 1);
-    grid->addWidget(m_change, row++, 0, 1, 2);
+    auto* single = new QPushButton(tr("Single experts…"));
+    single->setToolTip(tr("Opens the Experts panel: mark experts there, and Change gives them other bits"));
+    connect(single, &QPushButton::clicked, this, &BudgetForm::singleExpertsRequested);
+    grid->addLayout(rowOf({{m_change, 1}, single}, flush(6)), row, 0, 1, 2);
+    m_folded << single;
     m_advanced->setText(tr("Advanced"));
     m_advanced->setCheckable(true);
     m_advanced->setAutoRaise(true);
     m_advanced->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_advanced->setFocusPolicy(Qt::StrongFocus);
     m_advanced->setToolTip(tr("Formats and floors of experts, neurons that are skipped, single experts"));
-    grid->addWidget(m_advanced, row, 0, 1, 2, Qt::AlignLeft);
     buildAdvanced(*grid);
 }
 
@@ -236,11 +241,6 @@ void BudgetForm::buildAdvanced(QGridLayout& grid) {
     };
     addRow(tr("Experts"), m_quality);
     addRow(tr("Skip weak\nneurons"), m_leftOut);
-    auto* single = new QPushButton(tr("Single experts…"));
-    single->setToolTip(tr("Opens the Experts panel: mark experts there, and Change gives them other bits"));
-    connect(single, &QPushButton::clicked, this, &BudgetForm::singleExpertsRequested);
-    grid.addWidget(single, grid.rowCount(), 1, Qt::AlignLeft);
-    m_folded << single;
 }
 
 void BudgetForm::unfold(bool all) {
@@ -249,6 +249,10 @@ void BudgetForm::unfold(bool all) {
         each->setVisible(all);
     }
     Q_EMIT unfolded(all);
+}
+
+bool BudgetForm::isUnfolded() const {
+    return m_advanced->isChecked();
 }
 
 void BudgetForm::fillLevels() {

@@ -70,6 +70,7 @@ class BudgetForm : public QWidget {
     QString vramReason() const;
     // What the shown quality changes: a line below its level.
     void setQualityChange(const QString& text);
+    bool isUnfolded() const;  // Advanced is open
 
   Q_SIGNALS:
     void changed();  // by the user

@@ -28,8 +28,11 @@ namespace {
 
 constexpr int kBudgetNoticeLines = 3;
 constexpr int kBudgetLegendLines = 3;
-constexpr int kOnDevice = 5;                                   // its row of figures
-constexpr std::array<std::size_t, 3> kOfAdvanced = {4, 6, 7};  // shown with the choices that they are of
+constexpr int kProgressHeight = 10;
+// Rows of figures; that of the loss and those of skipped neurons are shown with the
+// choices that they are of.
+constexpr int kLoss = 4, kOnDevice = 5;
+constexpr std::array<std::size_t, 2> kOfNeurons = {6, 7};
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
@@ -58,7 +61,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
            "part."));
     m_bars->setFileName(QStringLiteral("budget"));
     body().addWidget(m_form);  // above all that may grow
-    addTo(body(), {Gap{4}, m_bars});
+    body().addWidget(m_bars);
     buildPreview();
     reserveNotice(kBudgetNoticeLines);
 
@@ -68,9 +71,10 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     m_cancel->setToolTip(tr("Stop moving experts and go back to the plan before"));
     m_progress->setAccessibleName(tr("Progress of the re-plan"));
     m_progress->setTextVisible(false);
+    m_progress->setFixedHeight(kProgressHeight);
     reserveLines(*m_progressText, 2);
     auto* moving = new QWidget;
-    columnOf(moving, {rowOf({{m_progress, 1}, m_cancel}, apart(8)), m_progressText}, flush(4));
+    columnOf(moving, {rowOf({{m_progressText, 1}, m_cancel}, apart(8)), m_progress}, flush(4));
     // The width is enough for both of its texts.
     m_cancel->setText(tr("Cancelling…"));
     m_cancel->setFixedWidth(m_cancel->sizeHint().width());
@@ -175,8 +179,9 @@ void BudgetPanel::buildPreview() {
         tr("Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts "
            "not counted"));
     m_figures[3] = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
-    m_figures[4] = addFigure(*grid, tr("Predicted loss"),
-                             tr("Squared relative error of the experts' weights, weighed by how often each is used"));
+    m_figures[kLoss] =
+        addFigure(*grid, tr("Predicted loss"),
+                  tr("Squared relative error of the experts' weights, weighed by how often each is used"));
     m_figures[kOnDevice] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
     m_figures[6] = addFigure(*grid, tr("Active neurons"),
                              tr("Share of a token's neurons that is not skipped, as measured over a text"));
@@ -184,8 +189,8 @@ void BudgetPanel::buildPreview() {
                              tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                                 "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
-    columnOf(m_preview, {grid, m_basis, m_move}, flush(4));
-    showFigures(false);
+    columnOf(m_preview, {grid, m_basis, m_move}, flush(3));
+    showFigures();
 }
 
 void BudgetPanel::Figure::setVisible(bool visible) const {
@@ -194,9 +199,11 @@ void BudgetPanel::Figure::setVisible(bool visible) const {
     }
 }
 
-void BudgetPanel::showFigures(bool all) {
-    for (const std::size_t row : kOfAdvanced) {
-        m_figures[row].setVisible(all);
+void BudgetPanel::showFigures() {
+    const bool skips = m_form->setting().theta.leaves_out() || m_inForce.theta.leaves_out();
+    m_figures[kLoss].setVisible(m_form->isUnfolded());
+    for (const std::size_t row : kOfNeurons) {
+        m_figures[row].setVisible(m_form->isUnfolded() && skips);
     }
 }
 
@@ -294,6 +301,7 @@ void BudgetPanel::showBars() {
 
 void BudgetPanel::formChanged() {
     say({});
+    showFigures();
     m_form->setQualityChange({});
     m_previewId = 0;
     if (m_form->setting() == m_inForce) {
@@ -325,6 +333,7 @@ void BudgetPanel::clearPreview(const QString& why) {
     m_previewed.reset();
     m_problem = why;
     setFigures(&Figure::then, {});
+    showFigures();
     showNow();
     m_move->clear();
     setHint(tr("Move a slider to see what it would change. Nothing happens before Apply."));

@@ -18,6 +18,7 @@
 #include "engine/plan/schedule.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
+#include "ui/panels/page_tabs.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/boxes.h"
@@ -33,14 +34,9 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr int kNarrowestPlot = 300, kTallestPlot = 340;
 constexpr int kWidestChoice = 320;
 constexpr int kSumsLines = 3;
+constexpr int kPoliciesPage = 2;
 constexpr int kAllLine = 0, kLayerLine = 1;
 constexpr int kRecallLine = 0, kPrecisionLine = 1;
-
-QLabel* titleLabel(const QString& text) {
-    auto* title = new QLabel(text);
-    setWeight(*title, QFont::Bold);
-    return title;
-}
 
 engine::ExpertOutcome useOf(const engine::AssignmentEvent& a) {
     const auto way = static_cast<engine::ExecutionTarget>(a.target);
@@ -59,6 +55,7 @@ double shareOf(double part, double whole) {
 CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* parent)
     : Panel(engine, parent),
       m_selection(selection),
+      m_tabs(new PageTabs),
       m_layer(new QComboBox),
       m_mean(new QComboBox),
       m_hits(new LinePlot),
@@ -121,12 +118,18 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     for (QComboBox* choice : {m_layer, m_mean}) {
         choice->setMaximumWidth(kWidestChoice);
     }
-    addTo(body(), {rowOf({{m_layer, 1}, {m_mean, 1}, Stretch{}}), m_sums});
     auto* plots = new Tiles(kNarrowestPlot);
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plots->add(plot);
     }
-    addTo(body(), {{plots, 100}, makeUses(), makeComparison(), Stretch{1}});
+    const auto page = [](std::initializer_list<BoxItem> items) { return widgetOf(columnOf(items, inset(0, 8, 0, 0))); };
+    m_tabs->addTab(page({rowOf({{m_layer, 1}, {m_mean, 1}, Stretch{}}), m_sums, {plots, 100}, Stretch{1}}),
+                   tr("Over time"));
+    buildUses();
+    m_tabs->addTab(page({rowOf({m_usesLayer, Stretch{1}}), {m_uses, 100}, Stretch{1}}), tr("Experts"));
+    m_tabs->addTab(page({buildComparison(), m_comparison, m_policies, m_table, Stretch{1}}), tr("Policies"));
+    m_tabs->setAccessibleName(tr("What is shown of the cache"));
+    body().addWidget(m_tabs, 1);
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
 
     connect(m_layer, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
@@ -150,6 +153,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
             m_slotsInForce = m_slots->value();
         }
     });
+    connect(m_tabs, &QTabWidget::currentChanged, this, &CachePanel::refreshUses);
     connect(m_compare, &QPushButton::clicked, this, &CachePanel::compareOrCancel);
     connect(m_replays, &CacheComparison::finished, this, &CachePanel::showResults);
     m_progressTimer.setInterval(50);
@@ -161,7 +165,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
 
 CachePanel::~CachePanel() = default;
 
-QWidget* CachePanel::makeUses() {
+void CachePanel::buildUses() {
     describe(*m_usesLayer, tr("Layer whose experts are shown over tokens"));
     m_uses->setAccessibleName(tr("Experts over tokens"));
     m_uses->setFileName(m_uses->accessibleName());
@@ -178,12 +182,9 @@ QWidget* CachePanel::makeUses() {
             m_selection.selectToken(token->message, token->index);
         }
     });
-    return widgetOf(
-        columnOf({rowOf({titleLabel(tr("Experts over tokens")), Stretch{1}, m_usesLayer}), m_uses}, inset(0, 8, 0, 0)));
 }
 
-QWidget* CachePanel::makeComparison() {
-    auto* title = titleLabel(tr("Other policies on the same calls"));
+QLayout* CachePanel::buildComparison() {
     auto* label = labelOf(m_slots, tr("Experts in the cache"));
     describe(*m_slots, tr("Experts in the cache"),
              tr("How many experts each policy may keep; at first as many as are on the device now"));
@@ -212,9 +213,9 @@ QWidget* CachePanel::makeComparison() {
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->setWordWrap(false);  // its height is taken before its columns have their widths
     m_table->hide();
-    return widgetOf(
-        columnOf({title, rowOf({label, m_slots, Stretch{1}}), m_comparison, m_policies, m_table}, inset(0, 8, 0, 0)));
+    return rowOf({label, m_slots, Stretch{1}});
 }
 
 // All lines have the engine's steps as x: the crosshair moves in all of them.
@@ -313,7 +314,7 @@ void CachePanel::catchUp() {
 // nothing is kept or done.
 void CachePanel::refreshUses() {
     const auto& model = engine().model();
-    if (!isVisible() || !model) {
+    if (!m_uses->isVisible() || !model) {
         return;
     }
     const TokenLog& log = m_selection.log();
@@ -396,7 +397,7 @@ void CachePanel::refreshControls() {
     if (!accelerator) {
         m_sums->setText(
             tr("The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a "
-               "cache would do can be tried below."));
+               "cache would do can be tried under Policies."));
     } else if (totals.routed_tokens > 0) {
         QString text =
             tr("Since loading, prompts included: hit rate %1; %2 copied; %3 experts exchanged")
@@ -446,6 +447,7 @@ void CachePanel::compareOrCancel() {
     if (!model) {
         return;
     }
+    m_tabs->setCurrentIndex(kPoliciesPage);
     m_selection.log().poll();
     engine::CacheCalls calls =
         cacheCallsOf(m_selection.log(), static_cast<int>(model->n_layers), static_cast<int>(model->n_experts));

@@ -15,6 +15,7 @@ class QComboBox;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
+class QTabWidget;
 class QTableWidget;
 
 namespace offstage::ui {
@@ -51,9 +52,9 @@ class CachePanel : public Panel {
 
   private:
     bool hasAccelerator() const;
-    QWidget* makeUses();
+    void buildUses();
     void refreshUses();
-    QWidget* makeComparison();
+    QLayout* buildComparison();  // its choice
     void linkCrosshairs();
     void startAgain();
     void catchUp();
@@ -63,6 +64,7 @@ class CachePanel : public Panel {
     void showResults(const std::vector<PolicyResult>& results);
 
     Selection& m_selection;
+    QTabWidget* m_tabs;
     QComboBox* m_layer;
     QComboBox* m_mean;
     LinePlot* m_hits;

@@ -25,7 +25,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kReadoutLines = 6;
+constexpr int kReadoutLines = 7;
 constexpr int kPlanIntervalMs = 1000;  // between two reads of the placement's popularity
 constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
 

@@ -13,10 +13,12 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBar = 26;
-constexpr int kAfterBar = 12;
-constexpr int kThinBar = 12;  // of compact rows: three lanes of four pixels
-constexpr int kAfterThinBar = 4;
+constexpr int kBar = 22;
+constexpr int kAfterBar = 10;
+constexpr int kThinRow = 16;  // of a compact bar: three lanes of four pixels, and the gap below
+constexpr int kThinnestRow = 8;
+constexpr double kLeastOutline = 3;  // a lower one has no inside: it is pale instead
+constexpr double kPaleness = 0.6;
 constexpr int kAboveGhost = 2, kGhost = 7;  // within kAfterBar
 constexpr double kSliver = 3;               // the width of tiny parts
 
@@ -52,6 +54,9 @@ void StackedBar::setRows(std::vector<Row> rows) {
             m_keptRows = std::max(m_keptRows, static_cast<int>(m_rows.size()));
             m_keptLegend = std::max(m_keptLegend, legendHeight(fontMetrics(), legend(), width() - 2 * kEdge));
         }
+        if (m_compact) {
+            setMaximumHeight(contentHeight(width(), fullRow()));
+        }
         updateGeometry();
     }
     markStale(Layer::Frame);
@@ -73,6 +78,9 @@ void StackedBar::setUnit(Unit unit) {
 
 void StackedBar::setCompact(bool compact) {
     m_compact = compact;
+    QSizePolicy policy = sizePolicy();
+    policy.setVerticalPolicy(compact ? QSizePolicy::Expanding : QSizePolicy::Minimum);
+    setSizePolicy(policy);
     updateGeometry();
     markStale(Layer::Frame);
 }
@@ -110,12 +118,17 @@ double StackedBar::pixelOf(int row, double size) const {
 
 // ---------------------------------------------------------------- places
 
+int StackedBar::fullRow() const {
+    return m_compact ? std::max(kThinRow, fontMetrics().height() - 1) : aboveBar() + kBar + kAfterBar;
+}
+
 int StackedBar::rowHeight() const {
-    return m_compact ? std::max(kThinBar + kAfterThinBar, fontMetrics().height() - 1) : aboveBar() + kBar + kAfterBar;
+    const int rows = std::max(1, static_cast<int>(m_rows.size()));
+    return m_compact ? std::clamp((height() - contentHeight(width(), 0)) / rows, kThinnestRow, fullRow()) : fullRow();
 }
 
 int StackedBar::barHeight() const {
-    return m_compact ? kThinBar : kBar;
+    return m_compact ? std::min(rowHeight(), kThinRow) * 3 / 4 : kBar;
 }
 
 int StackedBar::aboveBar() const {
@@ -130,23 +143,23 @@ int StackedBar::namesWidth() const {
     return widest > 0 ? widest + 8 : 0;
 }
 
-int StackedBar::contentHeight(int width) const {
+int StackedBar::contentHeight(int width, int rowHeight) const {
     const int rows = std::max(static_cast<int>(m_rows.size()), m_keptRows);
     const int legendRoom = std::max({legendHeight(fontMetrics(), legend(), width - 2 * kEdge),
                                      m_reservedLines * fontMetrics().lineSpacing(), m_keptLegend});
-    return kEdge + rows * rowHeight() + (m_ownScales ? 4 : fontMetrics().height() + 8) + legendRoom + kEdge;
+    return kEdge + rows * rowHeight + (m_ownScales ? 4 : fontMetrics().height() + 8) + legendRoom + kEdge;
 }
 
 int StackedBar::heightForWidth(int width) const {
-    return contentHeight(width);
+    return contentHeight(width, m_compact ? kThinnestRow : fullRow());
 }
 
 QSize StackedBar::sizeHint() const {
-    return {360, contentHeight(std::max(360, width()))};
+    return {360, contentHeight(std::max(360, width()), fullRow())};
 }
 
 QSize StackedBar::minimumSizeHint() const {
-    return {180, m_rows.empty() ? 60 : contentHeight(std::max(180, width()))};
+    return {180, m_rows.empty() ? 60 : heightForWidth(std::max(180, width()))};
 }
 
 void StackedBar::layOut() {
@@ -278,13 +291,17 @@ void StackedBar::paintFrame(QPainter& painter) {
     }
     const int below = m_area.bottom() + (m_ownScales ? 12 : metrics.height() + 10);  // the axis
     paintLegend(painter, QRect(kEdge, below, width() - 2 * kEdge, height() - below), legend(), palette());
+    int nameEnd = m_area.top() - metrics.height();  // of the last name that was drawn
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = rowAt(i);
         if (m_compact) {
-            painter.setPen(row.predicted ? colours.muted : colours.text);
-            painter.drawText(QRect(kEdge, m_area.top() + i * rowHeight() + (kThinBar - metrics.height()) / 2,
-                                   m_area.left() - kEdge - 8, metrics.height()),
-                             Qt::AlignRight | Qt::AlignVCenter, row.name);
+            const int top = m_area.top() + i * rowHeight() + (barHeight() - metrics.height()) / 2;
+            if (top + 1 >= nameEnd) {
+                painter.setPen(row.predicted ? colours.muted : colours.text);
+                painter.drawText(QRect(kEdge, top, m_area.left() - kEdge - 8, metrics.height()),
+                                 Qt::AlignRight | Qt::AlignVCenter, row.name);
+                nameEnd = top + metrics.height();
+            }
             continue;
         }
         const QRect line(kEdge, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kEdge,
@@ -328,9 +345,13 @@ void StackedBar::paintData(QPainter& painter) {
             }
             const QColor colour = seriesColour(held.category, palette());
             // A hairline of the ground between parts; never so that a thin part vanishes.
-            const QRectF inner = row.sideBySide     ? rect.adjusted(0, 0, 0, -1)
+            const QRectF inner = row.sideBySide     ? rect.adjusted(0, 0, 0, rect.height() > 3 ? -1 : 0)
                                  : rect.width() > 3 ? rect.adjusted(0, 0, -1, 0)
                                                     : rect;
+            if (row.predicted && inner.height() < kLeastOutline) {
+                painter.fillRect(inner, mixed(colour, colours.surface, kPaleness));
+                continue;
+            }
             if (row.predicted) {
                 painter.setPen(QPen(colour, 1));
                 painter.setBrush(Qt::NoBrush);

@@ -45,7 +45,9 @@ class StackedBar : public PlotWidget {
     void setRows(std::vector<Row> rows);
     const std::vector<Row>& rows() const { return m_rows; }
     void setUnit(Unit unit);
-    // Many thin rows, with their names to the left of them and no texts upon them.
+    // Many thin rows, with their names to the left of them and no texts upon them. They
+    // become thinner where there is little height; then not every row has room for its
+    // name.
     void setCompact(bool compact);
     // Every row fills the width, with its own scale: for memories of very different
     // sizes. There is no axis then.
@@ -97,8 +99,9 @@ class StackedBar : public PlotWidget {
     QStringList legendTexts() const;
     void setCurrent(std::optional<PartIndex> part);
     QString textOf(PartIndex part) const;
-    int contentHeight(int width) const;
+    int contentHeight(int width, int rowHeight) const;
     void paintGhost(QPainter& painter, int row);
+    int fullRow() const;  // its height where there is room
     int rowHeight() const;
     int barHeight() const;
     int aboveBar() const;

@@ -219,7 +219,7 @@ void PanelDocks::giveRoom(QDockWidget& dock) {
         return other != &dock && m_window.dockWidgetArea(other) == area && !other->isFloating();
     });
     if (alone) {
-        m_window.resizeDocks({&dock}, {m_window.height() * 2 / 5}, Qt::Vertical);
+        m_window.resizeDocks({&dock}, {m_window.height() / 2}, Qt::Vertical);
     }
 }
 
