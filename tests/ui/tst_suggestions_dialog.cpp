@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -165,6 +166,29 @@ class TestSuggestionsDialog : public QObject {
             QVERIFY(speed <= last);
             last = speed;
         }
+    }
+
+    // All models, whose last columns may have no room: what is shown of them is whole.
+    void columns_thatAreShown_areWhole() {
+        EngineController engine([] { return std::unique_ptr<engine::Session>(); });
+        SuggestionsDialog dialog(engine, load("emulated:fiddler-env1", 12 * kGiB, 64 * kGiB), {});
+        dialog.show();
+        wait(dialog);
+        find<QCheckBox>(dialog, "Also those without room").click();
+        auto& table = child<QTableView>(dialog);
+        for (const QSize size : {QSize(560, 420), QSize(1040, 620)}) {
+            dialog.resize(size);
+            QTRY_COMPARE(table.horizontalScrollBar()->maximum(), 0);
+            QVERIFY(!table.isColumnHidden(SuggestedModels::Speed) && !table.isColumnHidden(SuggestedModels::FirstWord));
+            for (int column = SuggestedModels::Room; column < SuggestedModels::Columns; ++column) {
+                for (int row = 0; row < table.model()->rowCount() && !table.isColumnHidden(column); ++row) {
+                    const QString text = cell(dialog, row, static_cast<SuggestedModels::Column>(column));
+                    QVERIFY2(table.fontMetrics().horizontalAdvance(text) <= table.columnWidth(column) - 6,
+                             qPrintable(text));
+                }
+            }
+        }
+        QVERIFY(!table.isColumnHidden(SuggestedModels::Weights));
     }
 
     // Little memory, so that one shape alone is measured.

@@ -2,6 +2,7 @@
 // and results that can be read, colours that can be compared, buttons by keys.
 #include <QComboBox>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QTabWidget>
@@ -9,11 +10,13 @@
 #include <QTableWidget>
 #include <QTest>
 #include <QToolButton>
+#include <QToolTip>
 
 #include "engine/device/hardware_profile.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/engine/device_choice.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/benchmark_panel.h"
@@ -101,6 +104,33 @@ class TestTuning : public QObject {
         QCOMPARE(names.removeDuplicates(), 0);
         QVERIFY2(names.contains(QStringLiteral("GeForce RTX 3060 with 8 desktop cores")),
                  qPrintable(names.join(u'\n')));
+    }
+
+    // Names of hardware differ in their middle or at their ends.
+    void narrowBox_hasWholeNamesInItsListAndItsTip() {
+        applyTheme(*qApp, Theme::Light);  // the window's style
+        QWidget window;
+        QComboBox box(&window);
+        const QString name = QStringLiteral("GeForce RTX 3060 with 8 desktop cores");
+        box.addItems({name, QStringLiteral("H200")});
+        box.setToolTip(QStringLiteral("The card"));
+        window.resize(400, 300);
+        box.setFixedWidth(120);
+        window.show();
+        QTest::keyClick(&box, Qt::Key_F4);
+        QTRY_VERIFY(box.view()->isVisible());
+        const int needed = box.fontMetrics().horizontalAdvance(name);
+        QTRY_VERIFY2(box.view()->viewport()->width() >= needed,
+                     qPrintable(QString::number(box.view()->viewport()->width())));
+        box.hidePopup();
+        const auto tip = [&] {
+            QHelpEvent asked(QEvent::ToolTip, box.rect().center(), box.mapToGlobal(box.rect().center()));
+            QApplication::sendEvent(&box, &asked);
+            return QToolTip::text();
+        };
+        QCOMPARE(tip(), name + QStringLiteral("\nThe card"));
+        box.setFixedWidth(390);
+        QCOMPARE(tip(), QStringLiteral("The card"));
     }
 
     void whatIf_listUsesTheHeight_andShowsTheChosen() {
