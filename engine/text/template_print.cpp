@@ -220,8 +220,9 @@ std::string to_repr(const Value& v) {
             std::string out(list.row == Row::kList || is_tuple ? std::string_view() : name_of(list.row));
             if (list.row == Row::kRange) {
                 const auto [begin, end, step] = list.range;
-                out += '(' + std::to_string(begin) + ", " + std::to_string(end);
-                return out + (step == 1 ? "" : ", " + std::to_string(step)) + ')';
+                out.append("(").append(std::to_string(begin)).append(", ").append(std::to_string(end));
+                if (step != 1) out.append(", ").append(std::to_string(step));
+                return out.append(")");
             }
             const bool is_view = !out.empty();
             if (is_view) out += '(';
