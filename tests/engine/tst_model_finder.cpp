@@ -287,6 +287,20 @@ class TestModelFinder : public QObject {
         QCOMPARE(model.bits, 32.0);
     }
 
+    void layersBeyondTheBound_areRefusedAsByALoad() {
+        for (const std::uint32_t layers : {600u, 2'000'000u}) {
+            GgufWriter writer = header("qwen3moe", 8);
+            writer.add("qwen3moe.block_count", layers);
+            writeHeader(root() / "many.gguf", writer);
+            const FoundModels found = find(ModelOrigin::kLlamaCpp, root());
+            QCOMPARE(found.models.size() + found.problems.size(), std::size_t{1});
+            const std::string problem =
+                (found.models.empty() ? found.problems.front() : found.models.front().problem).english();
+            QVERIFY2(QString::fromStdString(problem).contains(QStringLiteral("expected an integer from 1 to 512")),
+                     problem.c_str());
+        }
+    }
+
     void unknownArchitecture_ofAFolder_isNamed() {
         writeText(root() / "a" / "config.json",
                   R"({"architectures": ["NewMoeForCausalLM"], "text_config": {"num_experts": 64}})");
