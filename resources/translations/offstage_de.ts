@@ -5409,6 +5409,10 @@ Ein Klick zeigt ihren Text</translation>
         <source>Between tokens, p95</source>
         <translation>Zwischen Tokens, p95</translation>
     </message>
+    <message>
+        <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
+        <translation>Emulierte Geräte haben simulierte Zeiten und Geschwindigkeiten, die übrigen gemessene: Der Zeiger über einer Zeile zeigt ihr Gerät.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>

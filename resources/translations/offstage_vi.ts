@@ -5407,6 +5407,10 @@ Bấm để xem văn bản của tệp</translation>
         <source>Between tokens, p95</source>
         <translation>Giữa các token, p95</translation>
     </message>
+    <message>
+        <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
+        <translation>Thiết bị mô phỏng có thời gian và tốc độ mô phỏng, các thiết bị khác thì được đo: rê con trỏ lên một hàng để xem thiết bị của hàng đó.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>

@@ -416,6 +416,8 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(panel.answers().runs()[1].device, QStringLiteral("emulated:fake-gpu"));
         const QByteArray csv = benchmarkCsv(panel.report());
         QVERIFY(csv.contains("cpu,0") && csv.contains("emulated:fake-gpu,1"));
+        QVERIFY(benchmarkMarkdown(panel.report()).contains("| emulated:fake-gpu |"));
+        QVERIFY(panel.notice().startsWith(QStringLiteral("Emulated devices have simulated times")));
         f.openAndWait(QStringLiteral("/models/another"));
         QCOMPARE(panel.answers().rowCount(), 0);
     }

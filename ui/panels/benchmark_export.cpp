@@ -132,7 +132,8 @@ QString tableHead() {
            Export::tr("out") + QStringLiteral(" | ") + Export::tr("TTFT ms") + QStringLiteral(" | ") +
            Export::tr("tokens/s") + QStringLiteral(" | ITL p50 ms | p95 | p99 | ") + Export::tr("hit rate") +
            QStringLiteral(" | ") + Export::tr("copied") +
-           QStringLiteral(" | bits |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+           QStringLiteral(" | bits | ") + Export::tr("device") +
+           QStringLiteral(" |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
 }
 
 QString tableLine(const BenchmarkRun& run, const QString& label) {
@@ -144,7 +145,8 @@ QString tableLine(const BenchmarkRun& run, const QString& label) {
                .arg(ms(run.ttftSeconds), run.hasSpeed() ? numberText(run.tokensPerSecond, 1) : QStringLiteral("–"),
                     ms(run.itl(0.5)), ms(run.itl(0.95)), ms(run.itl(0.99)),
                     numberText(100 * run.hitRate, 1) + QStringLiteral(" %")) +
-           QStringLiteral(" %1 | %2 |\n").arg(bytesText(run.bytesCopied), numberText(run.meanBits, 2));
+           QStringLiteral(" %1 | %2 | %3 |\n")
+               .arg(bytesText(run.bytesCopied), numberText(run.meanBits, 2), cell(run.device));
 }
 
 }  // namespace

@@ -286,13 +286,29 @@ void BenchmarkPanel::modelChanged() {
         m_summary->clear();
     }
     say({});
-    setHint(!has                         ? QString()
-            : engine().model()->emulated ? tr("Times and speeds are simulated: the device is emulated.")
-                                         : tr("Times and speeds are measured, by the device's clock."));
+    setHint(timingText());
     if (const auto snapshot = engine().snapshot(); has && snapshot) {
         showSnapshot(*snapshot);
     }
     refreshButtons();
+}
+
+QString BenchmarkPanel::timingText() const {
+    if (!engine().model()) {
+        return {};
+    }
+    const bool isEmulated = engine().model()->emulated;
+    const auto hasOther = [isEmulated](const BenchmarkTable& table) {
+        return std::ranges::any_of(table.runs(), [isEmulated](const BenchmarkRun& run) {
+            return run.device.startsWith(QLatin1String("emulated:")) != isEmulated;
+        });
+    };
+    if (hasOther(*m_answers) || hasOther(*m_scenarios)) {
+        return tr("Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row "
+                  "shows its device.");
+    }
+    return isEmulated ? tr("Times and speeds are simulated: the device is emulated.")
+                      : tr("Times and speeds are measured, by the device's clock.");
 }
 
 // Plan B begins as what is in force, and follows it until a person changes it.

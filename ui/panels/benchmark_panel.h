@@ -74,6 +74,7 @@ class BenchmarkPanel : public Panel {
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;
     void modelChanged() override;
+    QString timingText() const;  // whether the rows' times are simulated or measured
 
   private:
     QWidget* buildAnswers();
