@@ -351,6 +351,30 @@ class TestLocalModels : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 30'000);
     }
 
+    // Nothing tells that a file in a folder grows.
+    void incompleteFolder_isReadAgain() {
+        const QString folder = addFolder("ann/x/copied");
+        const QString name = folder + QStringLiteral("/model.safetensors");
+        QFile source(name);
+        QVERIFY(source.open(QIODevice::ReadOnly));
+        const QByteArray bytes = source.readAll();
+        source.close();
+        QVERIFY(QFile::remove(name));  // the link
+        QFile copy(name);
+        QVERIFY(copy.open(QIODevice::WriteOnly));
+        copy.write(bytes.first(bytes.size() / 2));
+        QVERIFY(copy.flush());
+        LocalModels models(places());
+        searchAndWait(models);
+        QCOMPARE(models.rowCount(), 1);
+        models.estimate(request(), {});
+        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).contains(QStringLiteral("truncated")),
+                                  qPrintable(verdict(models, 0)), 60'000);
+        copy.write(bytes.mid(bytes.size() / 2));
+        copy.close();
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
+    }
+
     void nothingFound_saysWhereItWasLookedFor() {
         LocalModels models({{engine::ModelOrigin::kOllama, root("nowhere")}});
         QCOMPARE(models.summary(), QString());

@@ -18,6 +18,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kChangeMs = 1000;
+constexpr int kFirstAgainMs = 2000, kLastAgainMs = 128'000;
 
 QString pathText(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
@@ -72,7 +73,13 @@ LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent
     m_thread.setMaxThreadCount(1);
     m_changeTimer.setSingleShot(true);
     m_changeTimer.setInterval(kChangeMs);
-    connect(&m_changeTimer, &QTimer::timeout, this, &LocalModels::search);
+    m_againTimer.setSingleShot(true);
+    // A search would give up the one before, and the estimates that are made.
+    const auto searchWhenIdle = [this] {
+        m_searching || m_thread.activeThreadCount() > 0 ? m_changeTimer.start() : search();
+    };
+    connect(&m_changeTimer, &QTimer::timeout, this, searchWhenIdle);
+    connect(&m_againTimer, &QTimer::timeout, this, searchWhenIdle);
     // Not restarted: a file that grows all the time is read again as it grows.
     for (const auto changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
         connect(&m_watcher, changed, this, [this] {
@@ -223,6 +230,7 @@ void LocalModels::search() {
 void LocalModels::take(engine::FoundModels found) {
     std::vector<LocalModel> models;
     std::size_t nBefore = 0;
+    bool hasChanged = false;
     for (engine::FoundModel& model : found.models) {
         const auto before = std::find_if(m_models.begin(), m_models.end(),
                                          [&model](const LocalModel& each) { return isSame(each.found, model); });
@@ -230,6 +238,7 @@ void LocalModels::take(engine::FoundModels found) {
         if (before != m_models.end()) {
             before->again = model.supported() && !before->found.supported();
             if (!model.supported()) {
+                hasChanged = hasChanged || before->found.problem.english() != model.problem.english();
                 before->found.problem = model.problem;  // more of the file is there now
             }
             models.push_back(*before);
@@ -251,12 +260,12 @@ void LocalModels::take(engine::FoundModels found) {
     } else if (!m_models.empty()) {
         Q_EMIT dataChanged(index(0), index(rowCount() - 1));
     }
-    watch();
+    watch(isOther || hasChanged);
     Q_EMIT searched();
     startEstimates();
 }
 
-void LocalModels::watch() {
+void LocalModels::watch(bool hasChanged) {
     QStringList paths;
     for (const LocalModel& model : m_models) {
         if (!model.found.supported()) {
@@ -269,6 +278,11 @@ void LocalModels::watch() {
         if (!paths.contains(path)) {
             gone << path;
         }
+    }
+    // A watch does not see the files in a folder grow, nor the later parts of a model.
+    m_againMs = hasChanged ? kFirstAgainMs : 2 * m_againMs;
+    if (!paths.isEmpty() && m_againMs <= kLastAgainMs) {
+        m_againTimer.start(m_againMs);
     }
     paths.removeIf([&before](const QString& path) { return before.contains(path); });
     if (!gone.isEmpty()) {
@@ -366,7 +380,7 @@ void LocalModels::setProblem(quint64 round, const QString& path, const engine::M
     model.found.problem = problem;
     model.again = false;
     model.fit = LocalModel::Fit::NotSupported;
-    watch();
+    watch(true);
     // Behind those that can be opened; the others keep their order.
     const auto at = m_models.begin() + row;
     const auto behind =

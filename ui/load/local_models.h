@@ -80,7 +80,7 @@ class LocalModels : public QAbstractListModel {
     std::vector<engine::ModelPlace> places() const;
     void stopWork();
     void take(engine::FoundModels found);
-    void watch();
+    void watch(bool hasChanged);
     void startEstimates();
     void setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate);
     void setProblem(quint64 round, const QString& path, const engine::Message& problem);
@@ -98,6 +98,8 @@ class LocalModels : public QAbstractListModel {
     quint64 m_round = 0;           // of estimates; those of an earlier one are dropped
     QFileSystemWatcher m_watcher;  // of the files and folders that cannot be opened
     QTimer m_changeTimer;
+    QTimer m_againTimer;  // while something cannot be opened: less and less often, then no more
+    int m_againMs = 0;
     std::stop_source m_stop;
     QThreadPool m_thread;
 };

@@ -131,8 +131,7 @@ QString tableHead() {
     return QStringLiteral("| ") + Export::tr("run") + QStringLiteral(" | ") + Export::tr("in") + QStringLiteral(" | ") +
            Export::tr("out") + QStringLiteral(" | ") + Export::tr("TTFT ms") + QStringLiteral(" | ") +
            Export::tr("tokens/s") + QStringLiteral(" | ITL p50 ms | p95 | p99 | ") + Export::tr("hit rate") +
-           QStringLiteral(" | ") + Export::tr("copied") +
-           QStringLiteral(" | bits | ") + Export::tr("device") +
+           QStringLiteral(" | ") + Export::tr("copied") + QStringLiteral(" | bits | ") + Export::tr("device") +
            QStringLiteral(" |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
 }
 

@@ -304,8 +304,9 @@ QString BenchmarkPanel::timingText() const {
         });
     };
     if (hasOther(*m_answers) || hasOther(*m_scenarios)) {
-        return tr("Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row "
-                  "shows its device.");
+        return tr(
+            "Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row "
+            "shows its device.");
     }
     return isEmulated ? tr("Times and speeds are simulated: the device is emulated.")
                       : tr("Times and speeds are measured, by the device's clock.");
