@@ -377,10 +377,11 @@ void LocalModels::setProblem(quint64 round, const QString& path, const engine::M
         return;
     }
     LocalModel& model = m_models[static_cast<std::size_t>(row)];
+    const bool hasChanged = model.found.problem.english() != problem.english();
     model.found.problem = problem;
     model.again = false;
     model.fit = LocalModel::Fit::NotSupported;
-    watch(true);
+    watch(hasChanged);
     // Behind those that can be opened; the others keep their order.
     const auto at = m_models.begin() + row;
     const auto behind =
