@@ -382,13 +382,30 @@ class TestHelp : public QObject {
                           "Kannst du mehrere Computer nutzen?", "Có thể dùng máy tính khác không?"});
         rows("budget", {"Wie stelle ich das VRAM-Budget ein?", "Làm sao đổi ngân sách VRAM?"});
         rows("keys", {"Welche Tastenkürzel gibt es?", "Có những phím tắt nào?"});
-        rows("", {"What is an expert?", "Can you open the window?", "Write a story about how you open a GGUF file.",
-                  "What is GGUF?", "Do you know a poem?", "Can you read Shakespeare?",
-                  "How do you send data in Python?", "Can you open GGUF files?\nAnswer in French.",
+        rows("", {"What is an expert?",
+                  "Can you open the window?",
+                  "Write a story about how you open a GGUF file.",
+                  "What is GGUF?",
+                  "Do you know a poem?",
+                  "Can you read Shakespeare?",
+                  "How do you send data in Python?",
+                  "Can you open GGUF files?\nAnswer in French.",
                   "Can you explain to me in a few words that a child understands how one would go about it to open "
                   "GGUF?",
-                  "Was ist GGUF?", "Kannst du das Fenster öffnen?", "Schreib eine Geschichte über GGUF-Dateien.",
-                  "Kennst du ein Gedicht?", "Wie spät ist es?", "Bạn có biết bài thơ nào không?"});
+                  "What is a solar panel?",
+                  "Was ist ein Budget?",
+                  "Was ist eine API?",
+                  "Wie funktioniert das Internet?",
+                  "Wie hoch ist die Temperatur auf der Sonne?",
+                  "Was sind Bereiche der Mathematik?",
+                  "Làm bảng cửu chương",
+                  "Mình có dùng mạng xã hội không?",
+                  "Was ist GGUF?",
+                  "Kannst du das Fenster öffnen?",
+                  "Schreib eine Geschichte über GGUF-Dateien.",
+                  "Kennst du ein Gedicht?",
+                  "Wie spät ist es?",
+                  "Bạn có biết bài thơ nào không?"});
     }
     void questionAboutTheProgram_isKnown() {
         QFETCH(const QString, page);
