@@ -2,6 +2,7 @@
 // second start brings, whose figures the panels show; and what is told as an error stands
 // in the log. By real keys and clicks.
 
+#include <algorithm>
 #include <future>
 
 #include <QComboBox>
@@ -278,6 +279,9 @@ class TestWhatBelongsWhere : public QObject {
         rest.answer = "twelve bytes";
         f.stage->setScript(rest);
         MessageWidget* answer = part<ChatPage>(*f.window).view().messageWidget(f.last().id);
+        QTRY_VERIFY(std::ranges::any_of(answer->findChildren<QToolButton*>(), [](const QToolButton* button) {
+            return button->accessibleName() == QStringLiteral("Continue this answer");
+        }));  // once its last text is shown
         QTest::mouseClick(&test::find<QToolButton>(*answer, "Continue this answer"), Qt::LeftButton);
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.last().figures->tokensIn, before.tokensIn);
