@@ -118,12 +118,16 @@ class TestThoughtBlock : public QObject {
         script.tokensPerSecond = 0;
         script.thought = "and so on";
         f.stage->setScript(script);
-        QToolButton* more = nullptr;
-        for (QToolButton* button : widgetOf(f, f.last().id)->findChildren<QToolButton*>()) {
-            more = button->accessibleName().startsWith(QStringLiteral("Continue")) ? button : more;
-        }
-        QVERIFY(more && more->isVisible());
-        QTest::mouseClick(more, Qt::LeftButton);
+        const auto more = [&f]() -> QToolButton* {
+            for (QToolButton* button : widgetOf(f, f.last().id)->findChildren<QToolButton*>()) {
+                if (button->accessibleName().startsWith(QStringLiteral("Continue"))) {
+                    return button;
+                }
+            }
+            return nullptr;
+        };
+        QTRY_VERIFY(more() != nullptr && more()->isVisible());  // once its last text is shown
+        QTest::mouseClick(more(), Qt::LeftButton);
         QTRY_COMPARE(f.last().state, Message::State::Done);
         const engine::GenerationRequest request = f.stage->requests().back();
         QVERIFY(request.continue_last);

@@ -602,7 +602,9 @@ class TestWindow : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(f.last().id);
-        QTest::mouseClick(widget->findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly), Qt::LeftButton);
+        const auto copy = [widget] { return widget->findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly); };
+        QTRY_VERIFY(copy() != nullptr);  // once its last text is shown
+        QTest::mouseClick(copy(), Qt::LeftButton);
         QCOMPARE(QGuiApplication::clipboard()->text(), QString::fromStdString(Script{}.answer));
     }
 
