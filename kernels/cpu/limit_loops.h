@@ -7,7 +7,7 @@
 
 namespace offstage::kernels::limit_loops {
 
-// Reads n_streams consecutive pieces of n_bytes each (a multiple of 256; 64-byte aligned)
+// Reads n_streams consecutive pieces of n_bytes each (a multiple of 256; at any address)
 // side by side: 256 bytes of each in turn. Returns a value that depends on all of them.
 using Read = std::uint64_t (*)(const std::byte* data, std::int64_t n_bytes, int n_streams);
 

@@ -11,7 +11,7 @@ std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes, int n_strea
             const std::byte* const from = data + stream * n_bytes + i;
             for (int k = 0; k < 8; ++k) {
                 const auto* block = reinterpret_cast<const __m256i*>(from + 32 * k);
-                sums[k % 4] = _mm256_add_epi64(sums[k % 4], _mm256_load_si256(block));
+                sums[k % 4] = _mm256_add_epi64(sums[k % 4], _mm256_loadu_si256(block));
             }
         }
     }

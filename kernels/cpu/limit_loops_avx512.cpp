@@ -9,7 +9,7 @@ std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes, int n_str
     for (std::int64_t i = 0; i < n_bytes; i += 256) {
         for (int stream = 0; stream < n_streams; ++stream) {
             const std::byte* const from = data + stream * n_bytes + i;
-            for (int k = 0; k < 4; ++k) sums[k] = _mm512_add_epi64(sums[k], _mm512_load_si512(from + 64 * k));
+            for (int k = 0; k < 4; ++k) sums[k] = _mm512_add_epi64(sums[k], _mm512_loadu_si512(from + 64 * k));
         }
     }
     const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
