@@ -1,9 +1,7 @@
 #include "engine/model/model_finder.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -38,11 +36,6 @@ using nlohmann::json;
 constexpr int kDepth = 4;  // folders in folders
 constexpr std::string_view kRepository = "models--";
 constexpr std::string_view kLayers = "application/vnd.ollama.image.";
-
-fs::path environment(const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? fs::path() : fs::path(value);
-}
 
 bool is_folder(const fs::path& path) {
     std::error_code ignored;
@@ -505,50 +498,12 @@ class ModelSearch {
     std::set<fs::path> taken_;  // models found inside the place, or the revisions visited before
 };
 
-// Empty without a folder.
-fs::path below(const fs::path& folder, const char* path) {
-    return folder.empty() ? fs::path() : folder / path;
-}
-
-fs::path at_home(const char* path) {
-    return below(environment("HOME"), path);
-}
-
-fs::path in_cache(const char* path) {
-    const fs::path cache = environment("XDG_CACHE_HOME");
-    return below(cache.empty() ? at_home(".cache") : cache, path);
-}
-
 }  // namespace
 
 bool FoundModel::incomplete() const {
     return problem.is(messages::gguf_incomplete) || problem.is(messages::gguf_incomplete_at_least) ||
            problem.is(messages::safetensors_header_cut) || problem.is(messages::safetensors_data_cut) ||
            problem.is(messages::safetensors_data_cut_in_tensor);
-}
-
-std::string_view name_of(ModelOrigin origin) {
-    constexpr std::array<std::string_view, 5> kNames = {"Hugging Face", "LM Studio", "llama.cpp", "Ollama", "folder"};
-    return kNames[static_cast<std::size_t>(origin)];
-}
-
-fs::path hugging_face_folder() {
-    const fs::path folder = environment("HF_HOME");
-    return folder.empty() ? in_cache("huggingface") : folder;
-}
-
-std::vector<ModelPlace> model_places() {
-    const auto either = [](const fs::path& first, const fs::path& second) { return first.empty() ? second : first; };
-    std::vector<ModelPlace> places = {
-        {ModelOrigin::kHuggingFace, either(environment("HF_HUB_CACHE"), below(hugging_face_folder(), "hub"))},
-        {ModelOrigin::kLmStudio, at_home(".lmstudio/models")},
-        {ModelOrigin::kLmStudio, at_home(".cache/lm-studio/models")},
-        {ModelOrigin::kLlamaCpp, either(environment("LLAMA_CACHE"), in_cache("llama.cpp"))},
-        {ModelOrigin::kOllama, either(environment("OLLAMA_MODELS"), at_home(".ollama/models"))},
-        {ModelOrigin::kOllama, "/usr/share/ollama/.ollama/models"},
-    };
-    std::erase_if(places, [](const ModelPlace& place) { return place.folder.empty(); });
-    return places;
 }
 
 FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop) {

@@ -8,14 +8,12 @@
 #include "engine/device/device_messages.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
-#include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
 #include "engine/plan/plan_messages.h"
-#include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_defaults.h"
@@ -231,8 +229,7 @@ std::span<const FormatRow> FitEstimate::formats() const {
 }
 
 std::vector<Message> FitEstimate::all_notes() const {
-    std::vector<Message> all;
-    if (!plan.note.empty()) all.push_back(plan.note);
+    std::vector<Message> all(plan.note.empty() ? 0 : 1, plan.note);
     if (Message note = fits ? memory_note(inputs, plan) : Message(); !note.empty()) all.push_back(std::move(note));
     all.insert(all.end(), notes.begin(), notes.end());
     return all;
@@ -249,21 +246,6 @@ struct FitEstimator::Terms {
     bool for_any_computer = false;
     bool compares = false;
 };
-
-Backend& FitDevice::open(const LoadRequest& request, std::uint64_t vram_bytes, CpuOperations& operations) {
-    const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
-    if (device_ == nullptr || name != name_ || !device_->ok()) {
-        device_.reset();
-        device_ = request.opens_device ? request.opens_device(vram_bytes) : open_device(name, vram_bytes, operations);
-        name_ = name;
-        return *device_;
-    }
-    Backend::StepShape nothing;
-    nothing.n_tokens = 0;
-    device_->reserve(nothing);
-    device_->set_byte_inputs({});
-    return *device_;
-}
 
 FitEstimator::FitEstimator(const std::string& model, Text text, FitDevice* shared)
     : model_(model),

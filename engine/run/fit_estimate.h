@@ -19,6 +19,7 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
+#include "engine/run/fit_device.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_shape.h"
 #include "engine/telemetry/snapshot.h"
@@ -93,19 +94,6 @@ struct FitEstimate {
     // and this is true.
     bool formats_assumed() const { return inputs.asked.quality.allows_fewer_bits() && !inputs.has_costs(); }
     std::vector<Message> all_notes() const;  // the planner's and the memory's before `notes`
-};
-
-// A GPU that estimates of several models share: the first that needs it opens it, and it
-// stays open for as long as this exists. One thread.
-class FitDevice {
-  public:
-    // The request's device, with no scratch memory, and products in their first form.
-    // `operations`: as open_device(). Throws Error as that does.
-    Backend& open(const LoadRequest& request, std::uint64_t vram_bytes, CpuOperations& operations);
-
-  private:
-    std::string name_;
-    std::unique_ptr<Backend> device_;
 };
 
 // Reads the headers of one model once, then makes any number of estimates, in a few

@@ -53,7 +53,7 @@ inline CliOutcome runProgram(const QString& program, const QStringList& argument
     process.start(program, arguments);
     process.write(input);
     process.closeWriteChannel();
-    if (!process.waitForFinished(240'000)) return {};
+    if (!process.waitForFinished(900'000)) return {};  // a hang alone takes so long
     return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
             withoutCostNotes(process.readAllStandardError())};
 }
