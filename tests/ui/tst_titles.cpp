@@ -110,15 +110,15 @@ class TestTitles : public QObject {
 
     void title_notWritten_data() {
         QTest::addColumn<bool>("switchedOff");
-        QTest::newRow("switched off") << true;
-        QTest::newRow("the demo model") << false;
+        QTest::addColumn<QString>("demo");
+        QTest::newRow("switched off") << true << QString();
+        QTest::newRow("the demo model") << false << QStringLiteral("/models/fake-moe");
     }
     void title_notWritten() {
         QFETCH(const bool, switchedOff);
+        QFETCH(const QString, demo);
         settings::kModelTitles.set(true);
-        Script script;
-        script.tokenizerOf = switchedOff ? std::string() : OFFSTAGE_SOURCE_DIR "/resources/demo-model";
-        WindowFixture f(script);
+        WindowFixture f({}, demo);
         f.openAndWait();
         if (switchedOff) {
             QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);

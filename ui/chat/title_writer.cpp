@@ -6,7 +6,6 @@
 
 #include "ui/base/settings.h"
 #include "ui/chat/chat_controller.h"
-#include "ui/engine/demo_model.h"
 #include "ui/engine/engine_controller.h"
 
 namespace offstage::ui {
@@ -33,8 +32,12 @@ QString titleFromModel(const QString& written) {
     return line.count(u' ') < kMostWords ? titleFrom(line) : QString();
 }
 
-TitleWriter::TitleWriter(EngineController& engine, ChatController& chat, QObject* parent)
-    : QObject(parent), m_engine(engine), m_chat(chat), m_queue(std::make_shared<engine::AnswerQueue>(1)) {
+TitleWriter::TitleWriter(EngineController& engine, ChatController& chat, const QString& untitled, QObject* parent)
+    : QObject(parent),
+      m_engine(engine),
+      m_chat(chat),
+      m_untitled(untitled),
+      m_queue(std::make_shared<engine::AnswerQueue>(1)) {
     connect(&m_chat, &ChatController::queueChanged, this, [this] {
         const QList<ChatController::Queued> queue = m_chat.queue();
         if (!queue.isEmpty()) {
@@ -88,8 +91,8 @@ void TitleWriter::consider() {
     }
     const std::vector<std::string>& thinking = model->thinking_choices;
     const bool canBeBrief = !model->thinks || std::find(thinking.begin(), thinking.end(), "off") != thinking.end();
-    if (!canBeBrief || !model->has_chat_template || isDemoModel(*model)) {
-        return;  // the demo model's titles are worse than the first words
+    if (!canBeBrief || !model->has_chat_template || QString::fromStdString(model->source) == m_untitled) {
+        return;
     }
     engine::GenerationRequest request;
     request.messages = m_chat.messagesOf(m_answered);

@@ -17,13 +17,14 @@ class EngineController;
 // of the first words of its prompt. The request continues the conversation, so that the
 // KV cache has nearly all of it, and goes as other programs' requests do: the window's
 // own answers come first. It is given up at the first sign of a prompt, and tried again
-// after the next answer. A title that a person wrote stays; the demo model writes none.
-// GUI thread only; the engine is shut down before this is destroyed.
+// after the next answer. A title that a person wrote stays. GUI thread only; the engine
+// is shut down before this is destroyed.
 class TitleWriter : public QObject {
     Q_OBJECT
 
   public:
-    TitleWriter(EngineController& engine, ChatController& chat, QObject* parent = nullptr);
+    // `untitled`: a model whose titles are worse than the first words; empty: none.
+    TitleWriter(EngineController& engine, ChatController& chat, const QString& untitled, QObject* parent = nullptr);
     ~TitleWriter() override;
 
   public Q_SLOTS:
@@ -37,6 +38,7 @@ class TitleWriter : public QObject {
 
     EngineController& m_engine;
     ChatController& m_chat;
+    const QString m_untitled;
     const std::shared_ptr<engine::AnswerQueue> m_queue;
     std::shared_ptr<engine::AnswerQueue::Ticket> m_ticket;  // of the running request
     quint64 m_request = 0;                                  // its number

@@ -239,7 +239,7 @@ bool MainWindow::answerFromHelp(const QString& question, MessageId beside) {
 }
 
 void MainWindow::createTitles() {
-    m_titles = new TitleWriter(m_core.engine, m_core.chat, this);
+    m_titles = new TitleWriter(m_core.engine, m_core.chat, m_opener->demoModel(), this);
     connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, m_titles, &TitleWriter::giveUp);
 }
 
