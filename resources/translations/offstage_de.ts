@@ -5712,10 +5712,6 @@ neurons</source>
         <translation>Im Hintergrund ausführen; die Unterhaltung geht währenddessen weiter</translation>
     </message>
     <message>
-        <source>Go back to the budgets before</source>
-        <translation>Zurück zu den vorherigen Budgets</translation>
-    </message>
-    <message>
         <source>Put the sliders back to what is in force</source>
         <translation>Die Regler auf die geltenden Werte zurücksetzen</translation>
     </message>

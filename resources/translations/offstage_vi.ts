@@ -5710,10 +5710,6 @@ yếu</translation>
         <translation>Thực hiện thay đổi ở chế độ nền; cuộc trò chuyện vẫn tiếp tục</translation>
     </message>
     <message>
-        <source>Go back to the budgets before</source>
-        <translation>Quay lại hạn mức trước đó</translation>
-    </message>
-    <message>
         <source>Put the sliders back to what is in force</source>
         <translation>Đưa các thanh trượt về giá trị đang có hiệu lực</translation>
     </message>

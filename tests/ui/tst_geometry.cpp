@@ -279,6 +279,7 @@ class TestGeometry : public QObject {
             PersonaEditor persona({}, {{}, QStringLiteral("/models/fake-moe"), QStringLiteral("fake-moe"), {}});
             ProfileEditor profile(engine::find_hardware_profile("rtx-3060"));
             Shown shown;
+            applyTheme(*qApp, theme);  // the window has a theme of its own
             part<PanelDocks>(*shown.window).show(QStringLiteral("machines"));
             auto& machines = part<MachinesPanel>(*shown.window);
             machines.addButton().click();

@@ -8,6 +8,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 
+#include "ui/base/delay.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/load/memory_rows.h"
@@ -26,13 +27,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBudgetNoticeLines = 3;
-constexpr int kBudgetLegendLines = 3;
-constexpr int kProgressHeight = 10;
-// Rows of figures; that of the loss and those of skipped neurons are shown with the
-// choices that they are of.
-constexpr int kLoss = 4, kOnDevice = 5;
-constexpr std::array<std::size_t, 2> kOfNeurons = {6, 7};
+constexpr int kBudgetNoticeLines = 3, kBudgetLegendLines = 3, kProgressHeight = 10;
+constexpr int kLoss = 4, kOnDevice = 5, kActive = 6, kSkipped = 7;  // rows of figures
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
@@ -60,14 +56,10 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
         tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "
            "part."));
     m_bars->setFileName(QStringLiteral("budget"));
-    body().addWidget(m_form);  // above all that may grow
-    body().addWidget(m_bars);
+    addTo(body(), {m_form, m_bars});  // the form above all that may grow
     buildPreview();
     reserveNotice(kBudgetNoticeLines);
 
-    m_apply->setToolTip(tr("Carry this out in the background; the conversation goes on meanwhile"));
-    m_undo->setToolTip(tr("Go back to the budgets before"));
-    m_reset->setToolTip(tr("Put the sliders back to what is in force"));
     m_cancel->setToolTip(tr("Stop moving experts and go back to the plan before"));
     m_progress->setAccessibleName(tr("Progress of the re-plan"));
     m_progress->setTextVisible(false);
@@ -83,10 +75,8 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     setBusyWidget(*moving);
     addTo(body(), {m_preview, Stretch{1}});
 
-    m_previewTimer.setSingleShot(true);
-    m_previewTimer.setInterval(kPreviewDelayMs);
+    callAfter(m_previewTimer, kPreviewDelayMs, this, &BudgetPanel::askPreview);
     m_progressTimer.setInterval(kProgressIntervalMs);
-    connect(&m_previewTimer, &QTimer::timeout, this, &BudgetPanel::askPreview);
     connect(&m_progressTimer, &QTimer::timeout, this, &BudgetPanel::follow);
     connect(m_form, &BudgetForm::changed, this, &BudgetPanel::formChanged);
     connect(m_form, &BudgetForm::singleExpertsRequested, this, &BudgetPanel::expertsRequested);
@@ -183,11 +173,11 @@ void BudgetPanel::buildPreview() {
         addFigure(*grid, tr("Predicted loss"),
                   tr("Squared relative error of the experts' weights, weighed by how often each is used"));
     m_figures[kOnDevice] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
-    m_figures[6] = addFigure(*grid, tr("Active neurons"),
-                             tr("Share of a token's neurons that is not skipped, as measured over a text"));
-    m_figures[7] = addFigure(*grid, tr("Loss by skipped neurons"),
-                             tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
-                                "“offstage-cli sensitivity --keep”"));
+    m_figures[kActive] = addFigure(*grid, tr("Active neurons"),
+                                   tr("Share of a token's neurons that is not skipped, as measured over a text"));
+    m_figures[kSkipped] = addFigure(*grid, tr("Loss by skipped neurons"),
+                                    tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
+                                       "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
     columnOf(m_preview, {grid, m_basis, m_move}, flush(3));
     showFigures();
@@ -202,9 +192,8 @@ void BudgetPanel::Figure::setVisible(bool visible) const {
 void BudgetPanel::showFigures() {
     const bool skips = m_form->setting().theta.leaves_out() || m_inForce.theta.leaves_out();
     m_figures[kLoss].setVisible(m_form->isUnfolded());
-    for (const std::size_t row : kOfNeurons) {
-        m_figures[row].setVisible(m_form->isUnfolded() && skips);
-    }
+    m_figures[kActive].setVisible(m_form->isUnfolded() && skips);
+    m_figures[kSkipped].setVisible(m_form->isUnfolded() && skips);
 }
 
 void BudgetPanel::modelChanged() {

@@ -59,7 +59,7 @@ class BudgetPanel : public Panel {
     void setFigures(QLabel* Figure::*column, const QStringList& texts);
     Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
     void buildPreview();
-    void showFigures();
+    void showFigures();  // those of the choices that are shown
     void formChanged();
     void askPreview();
     // Requests the present plan's figures: once per answer and plan, while the panel is
