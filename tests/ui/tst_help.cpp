@@ -371,7 +371,8 @@ class TestHelp : public QObject {
         rows("privacy", {"Do you send my data anywhere?", "Does this program need an internet connection?",
                          "Can you work offline?", "Brauchst du eine Internetverbindung?",
                          "Schickt das Programm meine Daten irgendwohin?", "Werden meine Daten hochgeladen?",
-                         "Gehst du ins Internet?", "Läuft das auch offline?",
+                         "Gehst du ins Internet?", "Funktioniert das offline?", "Geht es ohne Internet?",
+                         "Có cần internet không?", "Läuft das auch offline?",
                          "Bạn có gửi dữ liệu của tôi đi đâu không?", "Chương trình có cần internet không?"});
         rows("chat",
              {"Can I attach a PDF?", "What kinds of files can I attach?", "Kann ich eine PDF-Datei anhängen?",

@@ -299,7 +299,7 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
         out.push_back({engine::Role::kSystem, system.toStdString()});
     }
     const Message* prompt = nullptr;
-    std::optional<QString> cut;  // of a question that the manual answered: the next prompt has it
+    std::optional<QString> cut;  // of a prompt that is left out: the next one has it
     const auto input = [&](Message asked) {
         asked.cut = asked.cut ? asked.cut : std::exchange(cut, {});
         return inputFor(asked).toStdString();
@@ -308,10 +308,12 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
     // together with its empty answer.
     for (const Message* message : path) {
         if (message->kind == Message::Kind::Prompt) {
-            prompt = message->state == Message::State::Failed ? nullptr : message;
-        } else if (!message->helpPage.isEmpty()) {
             cut = prompt != nullptr && prompt->cut ? prompt->cut : cut;
-            prompt = nullptr;  // the manual's answer, and the question
+            prompt = message;
+        }
+        if (message->state == Message::State::Failed ? message == prompt : !message->helpPage.isEmpty()) {
+            cut = prompt != nullptr && prompt->cut ? prompt->cut : cut;
+            prompt = nullptr;  // it failed, or the manual answered it
         } else if (message->kind == Message::Kind::Answer && prompt &&
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
             // An answer that ends within its thought counts only if it is being

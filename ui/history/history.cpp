@@ -288,13 +288,16 @@ void History::setTitle(ConversationId id, const QString& title) {
 void History::retitle(Entry& e, MessageId firstBefore) {
     const MessageId first = e.tree->first();
     const Message* const message = e.tree->find(first);
-    const bool isDamaged = message && message->kind == Message::Kind::Problem;
-    if (first != firstBefore && !e.info.titleByPerson && !isDamaged) {
-        e.titles[firstBefore] = e.info.title;  // a model may have written it
-        e.info.title = e.titles.take(first);
-        if (e.info.title.isEmpty() && message) {
-            e.info.title = titleFrom(message->text);
-        }
+    if (first == firstBefore || e.info.titleByPerson) {
+        return;
+    }
+    e.titles[firstBefore] = e.info.title;  // a model may have written it
+    if (message && message->kind == Message::Kind::Problem) {
+        return;  // what is damaged has no title of its own
+    }
+    e.info.title = e.titles.take(first);
+    if (e.info.title.isEmpty() && message) {
+        e.info.title = titleFrom(message->text);
     }
 }
 

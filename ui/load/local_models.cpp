@@ -79,7 +79,10 @@ LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent
         m_searching || m_thread.activeThreadCount() > 0 ? m_changeTimer.start() : search();
     };
     connect(&m_changeTimer, &QTimer::timeout, this, searchWhenIdle);
-    connect(&m_againTimer, &QTimer::timeout, this, searchWhenIdle);
+    connect(&m_againTimer, &QTimer::timeout, this, [this, searchWhenIdle] {
+        m_againMs *= 2;
+        searchWhenIdle();
+    });
     // Not restarted: a file that grows all the time is read again as it grows.
     for (const auto changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
         connect(&m_watcher, changed, this, [this] {
@@ -280,8 +283,11 @@ void LocalModels::watch(bool hasChanged) {
         }
     }
     // A watch does not see the files in a folder grow, nor the later parts of a model.
-    m_againMs = hasChanged ? kFirstAgainMs : 2 * m_againMs;
-    if (!paths.isEmpty() && m_againMs <= kLastAgainMs) {
+    if (hasChanged) {
+        m_againTimer.stop();
+        m_againMs = kFirstAgainMs;
+    }
+    if (!paths.isEmpty() && m_againMs <= kLastAgainMs && !m_againTimer.isActive()) {
         m_againTimer.start(m_againMs);
     }
     paths.removeIf([&before](const QString& path) { return before.contains(path); });

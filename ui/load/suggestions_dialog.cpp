@@ -1,5 +1,7 @@
 #include "ui/load/suggestions_dialog.h"
 
+#include <algorithm>
+
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
@@ -186,6 +188,12 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
 }
 
 void SuggestionsDialog::setFound(std::vector<engine::FoundModel> found) {
+    const auto isSame = [](const engine::FoundModel& one, const engine::FoundModel& other) {
+        return one.path == other.path && one.bytes == other.bytes && one.supported() == other.supported();
+    };
+    if (std::ranges::equal(found, m_found, isSame)) {
+        return;  // a measurement that runs goes on
+    }
     m_found = std::move(found);
     look(m_models->isMeasuring());  // what was measured is kept
 }

@@ -214,6 +214,7 @@ void BudgetPanel::modelChanged() {
         reserveBars();
         m_figures[kOnDevice].setVisible(model->device != "cpu");
         m_inForce = settingInForce(engine());
+        showFigures();
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);
         }
@@ -244,6 +245,7 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
         if (!(before == m_inForce)) {
             m_now.reset();
             m_asksNow = true;
+            showFigures();
             showNow();
         }
         if (untouched && m_hasLimits) {

@@ -60,6 +60,9 @@ void FittingColumns::fit() {
             continue;
         }
         m_table.setColumnHidden(column, false);  // a hidden one has no width
+        if (column >= m_always && m_table.columnWidth(column) > room) {
+            m_table.resizeColumnToContents(column);  // one that was dragged too wide would be gone
+        }
         const int width = m_table.columnWidth(column);
         isFull = column >= m_always && (isFull || width > room);
         m_table.setColumnHidden(column, isFull);
