@@ -177,9 +177,11 @@ std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::sp
     std::map<std::string, Suggestion> by_shape;
     Looking looking{request};
     find_room(looking);
+    const std::string name = plain_name(request.name);
     for (const CatalogueModel& model : catalogue().models) {
         const bool is_asked_for = request.good_for.empty() || model.good_for == request.good_for;
-        if (is_asked_for && plain_name(model.name).find(plain_name(request.name)) != std::string::npos) {
+        const bool is_named = !name.empty() && plain_name(model.name).find(name) != std::string::npos;
+        if (is_asked_for && (is_named || request.name.empty())) {
             all.emplace_back().model = model;
         }
     }

@@ -78,8 +78,10 @@ class TestCliModels : public QObject {
         QCOMPARE(lines.size(), 4);  // heads, what parts them, two models
         QVERIFY2(lines[1].startsWith("|---"), few.out.constData());
         QVERIFY2(lines[2].startsWith("| Qwen3-Coder-30B-A3B-Instruct (on this computer) |"), few.out.constData());
-        QCOMPARE(runCommand(suggest + QStringList{QStringLiteral("--name"), QStringLiteral("no such model")}).out,
-                 QByteArray("No model of the catalogue is of this kind\n"));
+        for (const char* name : {"no such model", "-", "\u00e9"}) {
+            QCOMPARE(runCommand(suggest + QStringList{QStringLiteral("--name"), QString::fromUtf8(name)}).out,
+                     QByteArray("No model of the catalogue is of this kind\n"));
+        }
         const CliOutcome wrong =
             runCommand({QStringLiteral("suggest"), QStringLiteral("--for"), QStringLiteral("poetry")});
         QCOMPARE(wrong.status, 2);

@@ -77,7 +77,7 @@ class TestDeviceKit : public QObject {
 part 1 1 60 lines printf '{"a": 1}\n{"a": 2}\n'
 part 1 1 60 text printf 'a "quoted" \\ back\tslash\nsecond\n'
 part 1 1 60 fails bash -c 'echo "no GPU" >&2; echo partly; exit 3'
-part 1 1 1 hangs bash -c 'echo begun; sleep 60'
+part 1 1 20 hangs bash -c 'echo begun; sleep 60'
 part 3 1000 2000 minor true
 part 2 1 5 nothing no-such-program
 part 1 1000 2000 last printf '{"end": true}'
