@@ -79,7 +79,7 @@ Value attribute_path(const Value& item, const Value& path, Budget& budget, const
     for (const std::string_view part : split_text(path.as_string(), ".", -1)) {
         std::int64_t index = 0;
         const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
-        const bool is_index = !part.empty() && failure == std::errc() && end == part.data() + part.size();
+        const bool is_index = failure == std::errc() && end == part.data() + part.size() && part.front() != '-';
         budget.step();
         at = found(item_of(at, is_index ? Value::integer(index) : Value::string(std::string(part)), budget));
     }

@@ -119,7 +119,7 @@ class TemplateParser : private ExpressionParser {
         ++loops_;
         stmt->body = parse_block({"else", "endfor"});
         --loops_;
-        stmt->uses_loop = survey(stmt->body).variables.contains("loop");
+        stmt->uses_loop = survey(stmt->body).undeclared.contains("loop");
         if (expect_name() == "else") {
             end_of_tag();
             stmt->otherwise = parse_block({"endfor"});
@@ -214,7 +214,7 @@ class TemplateParser : private ExpressionParser {
         stmt.body = parse_block({end});
         loops_ = outer_loops;
         expect_name();
-        const auto reads = [&stmt, names = survey(stmt.body).variables](std::string_view name) {
+        const auto reads = [&stmt, names = survey(stmt.body).undeclared](std::string_view name) {
             const auto is_it = [name](const Parameter& parameter) { return parameter.name == name; };
             return names.contains(name) && std::none_of(stmt.parameters.begin(), stmt.parameters.end(), is_it);
         };

@@ -14,21 +14,38 @@ class Surveyor {
 
   private:
     void visit(const Stmt& stmt) {
+        const bool is_with = stmt.kind == StmtKind::kWith, is_filter = stmt.kind == StmtKind::kFilter;
         if (stmt.kind == StmtKind::kText) out_.texts.push_back(stmt.name);
-        visit(stmt.value);
-        visit(stmt.filter);
+        declare(stmt.targets);
+        if (is_with) {
+            for (const auto& set : stmt.otherwise) declare(set->targets);
+            visit(stmt.otherwise);
+        }
+        if (!is_filter) visit(stmt.value);
         for (const Branch& branch : stmt.branches) {
             visit(branch.condition);
             visit(branch.body);
         }
+        for (const Parameter& parameter : stmt.parameters) declared_.insert(parameter.name);
         for (const Parameter& parameter : stmt.parameters) visit(parameter.fallback);
         visit(stmt.body);
-        visit(stmt.otherwise);
+        if (!is_with) visit(stmt.otherwise);
+        visit(stmt.filter);
+        if (is_filter) visit(stmt.value);
+    }
+
+    void declare(const std::vector<Target>& targets) {
+        for (const Target& target : targets) {
+            if (target.attribute.empty()) declared_.insert(target.name);
+        }
     }
 
     void visit(const ExprPtr& e) {
         if (e == nullptr) return;
-        if (e->kind == ExprKind::kName) out_.variables.insert(e->name);
+        if (e->kind == ExprKind::kName) {
+            out_.variables.insert(e->name);
+            if (!declared_.contains(e->name)) out_.undeclared.insert(e->name);
+        }
         if (e->kind == ExprKind::kAttribute) out_.fields.insert(e->name);
         if (e->kind == ExprKind::kLiteral && e->value.is(Kind::kString)) {
             out_.fields.insert(e->value.as_string());
@@ -39,6 +56,7 @@ class Surveyor {
     }
 
     Survey& out_;
+    std::set<std::string, std::less<>> declared_;
 };
 
 }  // namespace
