@@ -313,7 +313,7 @@ void put(DictItems& items, Value key, Value value, Budget& budget) {
     budget.spend_steps(items.size() / 8);
     budget.spend_bytes(key.weight());
     const auto same =
-        std::find_if(items.begin(), items.end(), [&](const auto& item) { return equal(item.first, key); });
+        std::find_if(items.begin(), items.end(), [&](const auto& item) { return equal(item.first, key, budget); });
     if (same == items.end()) {
         items.emplace_back(std::move(key), std::move(value));
     } else {

@@ -486,9 +486,9 @@ Value Evaluator::evaluate_compare(const Expr& e) {
         } else {
             budget_.spend_bytes(std::min(left.weight(), right.weight()));
             if (op == "==" || op == "!=") {
-                holds = equal(left, right) == (op == "==");
+                holds = equal(left, right, budget_) == (op == "==");
             } else {
-                const int order = compare(left, right);
+                const int order = compare(left, right, budget_);
                 holds = op == "<" ? order < 0 : op == "<=" ? order <= 0 : op == ">" ? order > 0 : order >= 0;
             }
         }

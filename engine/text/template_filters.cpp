@@ -278,7 +278,7 @@ std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool re
     }
     budget.spend_steps(keyed.size() * 16);
     std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-        return reverse ? compare(b.first, a.first) < 0 : compare(a.first, b.first) < 0;
+        return reverse ? compare(b.first, a.first, budget) < 0 : compare(a.first, b.first, budget) < 0;
     });
     items.clear();
     for (auto& [key, item] : keyed) items.push_back(std::move(item));
@@ -305,7 +305,8 @@ Value filter_extreme(const Value& v, const Arguments& arguments, Budget& budget,
         budget.spend_bytes(key.weight());
         if (key.is(Kind::kString) && (case_sensitive == nullptr || !case_sensitive->truthy()))
             key = Value::string(to_lower(key.as_string()));
-        if (!std::exchange(is_first, false) && (largest ? compare(found_key, key) >= 0 : compare(key, found_key) >= 0))
+        if (!std::exchange(is_first, false) &&
+            (largest ? compare(found_key, key, budget) >= 0 : compare(key, found_key, budget) >= 0))
             continue;
         found = item;
         found_key = std::move(key);
@@ -406,7 +407,8 @@ Value filter_unique(const Value& v, const Arguments& arguments, Budget& budget) 
         Value key = item.is(Kind::kString) ? Value::string(to_lower(item.as_string())) : item;
         budget.spend_steps(1 + seen.size());
         budget.spend_bytes(key.weight());
-        if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(other, key); })) continue;
+        if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(other, key, budget); }))
+            continue;
         seen.push_back(std::move(key));
         kept.push_back(std::move(item));
     }

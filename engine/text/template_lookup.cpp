@@ -295,7 +295,7 @@ Value dict_method(const Value& dict, const std::string& name, const Arguments& a
         arguments.check(name, 2, {});
         if (arguments.positional.empty()) fail(messages::get_without_key);
         if (!arguments.positional[0].is_hashable()) fail(messages::key_of_type(type_name(arguments.positional[0])));
-        const Value* found = dict.find(arguments.positional[0]);
+        const Value* found = dict.find(arguments.positional[0], budget);
         if (found != nullptr) return *found;
         return arguments.positional.size() > 1 ? arguments.positional[1] : Value::none();
     }
@@ -317,7 +317,7 @@ Value list_method(const Value& list, const std::string& name, const Arguments& a
     if (arguments.positional.empty()) fail(messages::call_without_argument(name));
     budget.spend_bytes(list.weight());
     const auto& items = list.as_list().items;
-    const auto same = [&](const Value& item) { return equal(item, arguments.positional[0]); };
+    const auto same = [&](const Value& item) { return equal(item, arguments.positional[0], budget); };
     if (name == "count") return Value::integer(std::count_if(items.begin(), items.end(), same));
     const auto it = std::find_if(items.begin(), items.end(), same);
     if (it == items.end()) fail(messages::index_of_missing_value);
@@ -368,9 +368,8 @@ Value attribute_of(const Value& object, std::string_view name, Budget& budget) {
 Value item_of(const Value& object, const Value& key, Budget& budget) {
     if (object.is(Kind::kUndefined)) fail_undefined(object);
     if (object.is(Kind::kDict)) {
-        budget.spend_steps(object.as_dict().items.size() / 8);
         budget.spend_bytes(key.weight());
-        const Value* found = object.find(key);
+        const Value* found = object.find(key, budget);
         if (found != nullptr) return *found;
     }
     if (key.is(Kind::kString)) return attribute_of(object, key.as_string(), budget);
@@ -395,7 +394,7 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
 }
 
 bool contains(const Value& container, const Value& item, Budget& budget) {
-    const auto is_same = [&](const Value& v) { return equal(v, item); };
+    const auto is_same = [&](const Value& v) { return equal(v, item, budget); };
     const auto check_key = [&] {
         if (!item.is_hashable()) fail(messages::key_of_type(type_name(item)));
     };
@@ -418,8 +417,7 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
         }
         case Kind::kDict:
             check_key();
-            budget.spend_steps(container.as_dict().items.size() / 8);
-            return container.find(item) != nullptr;
+            return container.find(item, budget) != nullptr;
         default:
             fail(messages::in_with_type(type_name(container)));
     }

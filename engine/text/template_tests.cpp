@@ -70,17 +70,17 @@ bool apply_test(const std::string& name, const Value& value, const Arguments& ar
         budget.spend_bytes(std::min(value.weight(), other->weight()));
         return true;
     };
-    if (is_one_of({"eq", "equalto", "=="})) return equal(value, *other);
-    if (is_one_of({"ne", "!="})) return !equal(value, *other);
-    if (is_one_of({"lt", "lessthan", "<"})) return compare(value, *other) < 0;
-    if (is_one_of({"le", "<="})) return compare(value, *other) <= 0;
-    if (is_one_of({"gt", "greaterthan", ">"})) return compare(value, *other) > 0;
-    if (is_one_of({"ge", ">="})) return compare(value, *other) >= 0;
+    if (is_one_of({"eq", "equalto", "=="})) return equal(value, *other, budget);
+    if (is_one_of({"ne", "!="})) return !equal(value, *other, budget);
+    if (is_one_of({"lt", "lessthan", "<"})) return compare(value, *other, budget) < 0;
+    if (is_one_of({"le", "<="})) return compare(value, *other, budget) <= 0;
+    if (is_one_of({"gt", "greaterthan", ">"})) return compare(value, *other, budget) > 0;
+    if (is_one_of({"ge", ">="})) return compare(value, *other, budget) >= 0;
     if (is_one_of({"sameas"})) {
         if (value.kind() != other->kind()) return false;
         // Of other kinds Python may have one object, or two that are equal.
         for (const Kind kind : {Kind::kNone, Kind::kBool, Kind::kNamespace, Kind::kFunction}) {
-            if (value.is(kind)) return equal(value, *other);
+            if (value.is(kind)) return equal(value, *other, budget);
         }
         fail_unsupported(messages::sameas_of_type(type_name(value)));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/text/template_evaluator.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine::jinja {
@@ -213,9 +214,10 @@ const Value* Value::find(std::string_view key) const {
     return nullptr;
 }
 
-const Value* Value::find(const Value& key) const {
+const Value* Value::find(const Value& key, Budget& budget) const {
+    budget.spend_steps(dict_->items.size() / 8);
     for (const auto& [k, v] : dict_->items) {
-        if (equal(k, key)) return &v;
+        if (equal(k, key, budget)) return &v;
     }
     return nullptr;
 }
@@ -234,16 +236,19 @@ void Value::set_attribute(const std::string& key, Value value) const {
 
 namespace {
 
-bool are_equal(const List& a, const List& b) {
+bool are_equal(const List& a, const List& b, Budget& budget) {
     const auto is_set = [](const List& list) { return list.row == Row::kKeys || list.row == Row::kItems; };
+    const auto is_same = [&budget](const Value& x, const Value& y) { return equal(x, y, budget); };
     if (is_set(a) && is_set(b)) {
-        return a.items.size() == b.items.size() && std::all_of(a.items.begin(), a.items.end(), [&](const Value& item) {
-                   return std::any_of(b.items.begin(), b.items.end(), [&](const Value& o) { return equal(item, o); });
-               });
+        if (a.items.size() != b.items.size()) return false;
+        budget.spend_steps(a.items.size() * b.items.size());
+        return std::all_of(a.items.begin(), a.items.end(), [&](const Value& x) {
+            return std::any_of(b.items.begin(), b.items.end(), [&](const Value& y) { return is_same(x, y); });
+        });
     }
     if (a.row != b.row) return false;
     if (a.row == Row::kIterator || a.row == Row::kValues) return &a == &b;
-    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), equal);
+    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), is_same);
 }
 
 // Below, at or above zero. A whole number is not rounded, as in Python.
@@ -257,7 +262,7 @@ int compare_numbers(const Value& a, const Value& b) {
 
 }  // namespace
 
-bool equal(const Value& a, const Value& b) {
+bool equal(const Value& a, const Value& b, Budget& budget) {
     if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
     if (a.kind() != b.kind()) return false;
     switch (a.kind()) {
@@ -267,13 +272,13 @@ bool equal(const Value& a, const Value& b) {
         case Kind::kString:
             return a.as_string() == b.as_string();
         case Kind::kList:
-            return are_equal(a.as_list(), b.as_list());
+            return are_equal(a.as_list(), b.as_list(), budget);
         case Kind::kDict: {
             const auto& x = a.as_dict().items;
             if (x.size() != b.as_dict().items.size()) return false;
             return std::all_of(x.begin(), x.end(), [&](const auto& item) {
-                const Value* other = b.find(item.first);
-                return other != nullptr && equal(item.second, *other);
+                const Value* other = b.find(item.first, budget);
+                return other != nullptr && equal(item.second, *other, budget);
             });
         }
         case Kind::kNamespace:
@@ -285,7 +290,7 @@ bool equal(const Value& a, const Value& b) {
     }
 }
 
-int compare(const Value& a, const Value& b) {
+int compare(const Value& a, const Value& b, Budget& budget) {
     const auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
     if (a.is_number() && b.is_number()) return compare_numbers(a, b);
     if (a.is(Kind::kString) && b.is(Kind::kString)) return sign(a.as_string().compare(b.as_string()), 0);
@@ -293,7 +298,7 @@ int compare(const Value& a, const Value& b) {
         const auto& x = a.as_list().items;
         const auto& y = b.as_list().items;
         for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-            if (!equal(x[i], y[i])) return compare(x[i], y[i]);
+            if (!equal(x[i], y[i], budget)) return compare(x[i], y[i], budget);
         }
         return sign(x.size(), y.size());
     }

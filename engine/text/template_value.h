@@ -14,6 +14,7 @@
 
 namespace offstage::engine::jinja {
 
+class Budget;
 class Value;
 struct Function;
 
@@ -95,7 +96,7 @@ class Value {
     bool truthy() const;
     // nullptr when there is none.
     const Value* find(std::string_view key) const;  // kDict, kNamespace
-    const Value* find(const Value& key) const;
+    const Value* find(const Value& key, Budget& budget) const;
     void set_attribute(const std::string& key, Value value) const;  // kNamespace; refuses functions
     void clear_attributes() const { dict_->items.clear(); }         // kNamespace
 
@@ -119,9 +120,9 @@ struct Failure {
 [[noreturn]] void fail(Message what);
 [[noreturn]] void fail_unsupported(Message what);
 
-bool equal(const Value& a, const Value& b);  // as Python's ==
+bool equal(const Value& a, const Value& b, Budget& budget);  // as Python's ==
 // Below, at or above zero; fails for kinds that have no order.
-int compare(const Value& a, const Value& b);
+int compare(const Value& a, const Value& b, Budget& budget);
 
 std::string_view name_of(Row row);           // Python's name of the type
 std::string_view type_name(const Value& v);  // the same

@@ -284,6 +284,12 @@ class ChatTemplateTest : public QObject {
         row("list of itself twice, compared",
             "{% set n = namespace(s=[1], t=[1]) %}{% for a in range(60) %}{% set n.s = [n.s, n.s] %}{% set n.t = [n.t, "
             "n.t] %}{% endfor %}{{ n.s == n.t }}");
+        std::string entries;
+        for (int i = 0; i < 1000; ++i) entries += std::to_string(i) + ": 1,";
+        for (const char* compared : {"d == e", "d.keys() == e.keys()", "[d.items()] == [e.items()]",
+                                     "d.keys() is eq e.keys()", "d.keys() in [e.keys()]"})
+            row(compared, "{% set d = {" + entries + "} %}{% set e = {" + entries + "} %}{% for i in range(300) %}{{ " +
+                              compared + " }}{% endfor %}");
         row("deep list", "{% set n = namespace(s=[1]) %}{% for a in range(9999) %}{% set n.s = [n.s] %}{% endfor %}");
         row("deep dict",
             "{% set n = namespace(s={}) %}{% for a in range(9999) %}{% set n.s = {'a': n.s} %}{% endfor %}");
