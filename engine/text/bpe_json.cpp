@@ -184,10 +184,13 @@ void note_aliases(const BpeVocabulary& vocabulary, BpeParts& parts) {
     const std::string_view written = vocabulary.names()[static_cast<std::size_t>(first.id)];
     parts.notes.push_back(messages::vocab_ids_twice(parts.aliases.size(), first.id, in_quotes(first.text),
                                                     in_quotes(std::string(written))));
-    for (BpeModel::Alias& alias : parts.aliases) {
-        if (auto bytes = parts.options.byte_level ? byte_level_bytes(alias.text) : std::nullopt)
-            alias.text = std::move(*bytes);
-    }
+    if (!parts.options.byte_level) return;
+    // No text has the bytes of a name that is not in their alphabet.
+    std::erase_if(parts.aliases, [](BpeModel::Alias& alias) {
+        auto bytes = byte_level_bytes(alias.text);
+        if (bytes) alias.text = std::move(*bytes);
+        return !bytes;
+    });
 }
 
 }  // namespace

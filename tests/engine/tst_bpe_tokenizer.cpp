@@ -489,6 +489,14 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(tokenizer->encode("bc"), (Ids{1, 1}));
         QCOMPARE(tokenizer->notes().size(), std::size_t{1});
         QVERIFY(QString(tokenizer->notes()[0].english().c_str()).contains("ids of more than one text (texts: 1; the "));
+        // One that no bytes are written as is none of a text, even as a whole word.
+        file = small();
+        file["model"]["ignore_merges"] = true;
+        Folder with_other;
+        std::string other = file.dump();
+        other.insert(other.find("\"a\":0"), "\"\u65e5\":1,");
+        with_other.write("tokenizer.json", other);
+        QVERIFY(with_other.open()->encode("\u65e5") != Ids{1});
         // A text of two ids: the later one.
         Folder folder;
         std::string text = small().dump();
