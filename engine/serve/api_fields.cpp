@@ -37,7 +37,6 @@ struct FieldRule {
 constexpr std::string_view kOneAnswer = "this server gives one answer to a request";
 constexpr std::string_view kPenalty = "this server has repetition_penalty instead";
 constexpr std::string_view kNoTools = "this server calls no tools";
-constexpr std::string_view kFullContext = "an answer ends where the context is full";
 constexpr std::string_view kNoForm = "answers are not held to a form";
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
 constexpr std::string_view kOrder = "the order is repetition penalty, temperature, top_k, top_p, min_p";
@@ -72,7 +71,7 @@ constexpr FieldRule kRules[] = {
     {"cache_prompt n_cache_reuse id_slot timings_per_token return_progress backend_sampling parse_tool_calls "
      "speculative.n_max speculative.n_min speculative.p_min xtc_threshold dynatemp_exponent dry_base "
      "dry_allowed_length dry_penalty_last_n "
-     "dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay",
+     "dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay n_keep n_discard",
      kInBody, kHarmless},
     {"grammar", kInBody, R"([""])", kNoForm},
     {"grammar_lazy", kInBody, "[false]", kNoForm},
@@ -81,7 +80,6 @@ constexpr FieldRule kRules[] = {
     {"json_schema", kInBody, "[]", kNoForm},
     {"samplers", kInBody, R"([[], ""])", kOrder},
     {"min_keep", kInBody, "[0, 1]"},
-    {"n_keep n_discard", kInBody, "[0]", kFullContext},
     {"n_cmpl", kInBody, "[1]", kOneAnswer},
     {"typical_p typ_p tfs_z", kInBody, "[1]"},
     {"top_n_sigma t_max_prompt_ms t_max_predict_ms", kInBody, "[-1, 0]"},
@@ -95,7 +93,8 @@ constexpr FieldRule kRules[] = {
     {"chat_template", kInBody, R"([""])", "the model's own is used"},
     {"reasoning_format", kInBody, R"(["auto", "deepseek"])", kOwnThoughts},
     // ---- other servers of open models
-    {"priority request_id rid cache_salt keep_alive ttl draft_model usage smoothing_curve", kInBody, kHarmless},
+    {"priority request_id rid cache_salt keep_alive ttl draft_model usage smoothing_curve length_penalty", kInBody,
+     kHarmless},
     {"models provider route session_id trace", kInBody, kHarmless},  // OpenRouter's: who answers
     {"transforms plugins", kInBody, "[[]]"},
     {"extra_body options", kInBody, "[{}]", "its fields belong beside the others"},
@@ -110,7 +109,6 @@ constexpr FieldRule kRules[] = {
     {"add_special_tokens", kInChat, "[false]"},
     {"add_special_tokens", kInCompletion, "[true]"},
     {"num_beams tfs", kInBody, "[1]"},
-    {"length_penalty", kInBody, "[1]", "this server searches no beams"},
     {"do_sample", kInBody, "[true]", "temperature 0 always chooses the best token"},
     {"temperature_last", kInBody, "[false]", kOrder},
     {"guided_json structured_outputs", kInBody, "[]", kNoForm},
