@@ -107,9 +107,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     // Without a device that shares the work, the CPU is often measured for a few tokens
     // only.
     const bool host_only = device.shares_host_memory();
+    std::int64_t largest = wanted.largest;
     const auto host_key = [&] {
-        return key(false) +
-               (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
+        return key(false) + (largest < kFullCalibration ? "|up to " + std::to_string(largest) : std::string());
     };
     std::optional<CostTable> kept;
     if (!wanted.anew) {
@@ -123,6 +123,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
             const Locked probe(device, bytes);
             find(key(probe.pinned()));
         }
+        // Those of fewer tokens would never be found behind these.
+        if (host_only && kept) largest = std::max(largest, kFullCalibration);
         if (host_only) find(host_key());
     }
     // For a check and a measurement alike.
@@ -154,7 +156,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         request.device_slots = slots;
         request.pinned = memory->pinned();
         request.n_active = wanted.grid.n_active;
-        request.largest = wanted.largest;
+        request.largest = largest;
         request.budget_s = wanted.budget_s;
         request.timer = wanted.timer;
     };

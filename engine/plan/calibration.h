@@ -99,9 +99,10 @@ struct FormatCalibration {
 // is measured, and nothing is stored). Stored costs that are old, in doubt or fail
 // check_costs() are measured anew; for the last case the cache gets a note. If the device
 // is the CPU, measurements with fewer than kFullCalibration tokens are stored separately,
-// for the same `largest` only. The device must be reserve()d as for calibrate().
-// `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and
-// kOutOfMemory when RAM has no room for the samples.
+// for the same `largest` only, and not where those of kFullCalibration are stored, which
+// are found first: such are measured anew in full. The device must be reserve()d as for
+// calibrate(). `measured` (may be nullptr): whether the cache had nothing. Throws as
+// calibrate(), and kOutOfMemory when RAM has no room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const MeasurementStore& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);

@@ -502,6 +502,37 @@ class TestCalibration : public QObject {
         QCOMPARE(raise_doubt<CostTable>(key, cache), !doubted);
     }
 
+    // Loads find the costs of all numbers of tokens first.
+    void format_thatIsKeptForAllNumbersOfTokens_isMeasuredAnewForAll() {
+        const QTemporaryDir folder;
+        const MeasurementStore cache(folder.path().toStdString());
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        FormatRequest wanted;
+        wanted.request.checks = true;
+        wanted.request.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
+        bool measured = false;
+        const auto us_of_load = [&](std::int64_t largest) {
+            wanted.request.largest = largest;
+            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured).cpu_expert.back().us;
+        };
+        const double us = us_of_load(kFullCalibration);
+        const std::string key = cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false);
+        CostTable full;
+        QVERIFY(cache.load(key, full));
+        for (CostPoint& point : full.cpu_expert) point.us *= 9;
+        cache.store(key, full);
+        QCOMPARE(us_of_load(4), us);
+        QVERIFY(measured);
+        QCOMPARE(us_of_load(4), us);
+        QVERIFY(!measured);
+        QVERIFY(raise_doubt<CostTable>(key, cache));
+        us_of_load(4);
+        QVERIFY(measured);
+        us_of_load(4);
+        QVERIFY(!measured);
+    }
+
     void format_isMeasuredAnew_whereThatIsAsked() {
         const QTemporaryDir folder;
         const MeasurementStore cache(folder.path().toStdString());
