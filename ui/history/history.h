@@ -138,9 +138,9 @@ class History : public QObject {
     struct Entry {
         ConversationInfo info;
         std::unique_ptr<ConversationTree> tree;  // null: not opened yet
-        QHash<MessageId, QString> titles;        // of first messages that are not shown, as they were
         bool listed = false;
         bool deleted = false;
+        QHash<MessageId, QString> titles = {};  // of first messages that are not shown, as they were
     };
 
     Entry* entry(ConversationId id);
