@@ -83,4 +83,7 @@ struct ModelSummary {
     }
 };
 
+// The names of its tokens, each with a line's end; empty without a tokenizer.
+std::string token_names(const ModelSummary& model);
+
 }  // namespace offstage::engine

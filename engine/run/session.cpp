@@ -2,6 +2,7 @@
 
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
+#include "engine/run/text_of_model.h"
 
 namespace offstage::engine {
 namespace {
@@ -48,6 +49,15 @@ void Session::cancel_replan() {}
 std::uint64_t Session::change_experts(const ExpertChange&) {
     no_budgets();
 }
+std::string token_names(const ModelSummary& model) {
+    std::string names;
+    if (model.text == nullptr || model.text->tokenizer == nullptr) return names;
+    for (std::int64_t token = 0; token < model.vocab_size; ++token) {
+        names += model.text->tokenizer->piece_name(static_cast<TokenId>(token)) + '\n';
+    }
+    return names;
+}
+
 std::vector<ReplanReport> Session::replans() const {
     return {};
 }

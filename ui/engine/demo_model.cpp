@@ -2,8 +2,7 @@
 
 #include <QCryptographicHash>
 
-#include "engine/run/model_summary.h"
-#include "engine/run/text_of_model.h"
+#include "engine/run/session.h"
 
 namespace offstage::ui {
 
@@ -17,14 +16,11 @@ constexpr char kDemoVocabulary[] = "30a5decb17c033098f39ba06fa3d099b8dc54db4";
 }  // namespace
 
 bool isDemoModel(const engine::ModelSummary& model) {
-    if (model.vocab_size != kDemoTokens || model.text == nullptr) {
+    if (model.vocab_size != kDemoTokens) {
         return false;
     }
-    QCryptographicHash names(QCryptographicHash::Sha1);
-    for (engine::TokenId token = 0; token < kDemoTokens; ++token) {
-        names.addData(QByteArray::fromStdString(model.text->tokenizer->piece_name(token) + '\n'));
-    }
-    return names.result().toHex() == kDemoVocabulary;
+    const QByteArray names = QByteArray::fromStdString(engine::token_names(model));
+    return QCryptographicHash::hash(names, QCryptographicHash::Sha1).toHex() == kDemoVocabulary;
 }
 
 }  // namespace offstage::ui

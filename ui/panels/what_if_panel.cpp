@@ -40,7 +40,7 @@ namespace {
 constexpr int kWhatIfNoticeLines = 3;
 constexpr int kHereLines = 3;
 constexpr int kNarrowestPart = 420;
-constexpr int kNameLetters = 20;
+constexpr int kHardwareLetters = 20;
 constexpr double kSameBits = 0.005;
 
 // What is looked for first stands where a narrow panel shows it.
@@ -135,7 +135,7 @@ QWidget* WhatIfPanel::buildRunning() {
 QWidget* WhatIfPanel::buildGpus() {
     m_table = forecastTable({tr("GPU"), tr("tokens/s"), tr("first token"), tr("VRAM"), tr("hit rate"), tr("experts")},
                             tr("Forecasts by GPU"));
-    new FittingColumns(*m_table, kNameLetters * fontMetrics().averageCharWidth());
+    new FittingColumns(*m_table, kHardwareLetters * fontMetrics().averageCharWidth());
     // GPUs differ in their names' middle or end: they are not cut, but take two lines.
     connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, m_table, [this](int column) {
         if (column == Name) {
