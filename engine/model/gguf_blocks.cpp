@@ -113,7 +113,9 @@ void take_optional_tensors(const GgufConfig& c, ModelSpec& spec) {
             return std::ranges::any_of(names, [&](const char* name) { return c.layer_has(l, name); });
         };
         if (auto* const attention = std::get_if<GroupedQuerySpec>(&layer.attention)) {
-            attention->qkv_bias = has_any({"attn_qkv.bias", "attn_q.bias", "attn_k.bias", "attn_v.bias"});
+            // A gate's bias would be in that of the queries; nobody publishes one.
+            attention->qkv_bias =
+                !attention->output_gate && has_any({"attn_qkv.bias", "attn_q.bias", "attn_k.bias", "attn_v.bias"});
             attention->output_bias = has_any({"attn_output.bias"});
         } else if (auto* const latent = std::get_if<LatentSpec>(&layer.attention)) {
             latent->bias = has_any({"attn_q_a.bias", "attn_kv_a_mqa.bias", "attn_output.bias"});

@@ -80,6 +80,13 @@ std::int64_t layer_in(std::string_view name) {
     return -1;
 }
 
+// Of DeepSeek, GLM and Qwen: the projection of the token and the state before, their norms
+// and an output of its own.
+bool is_of_prediction(std::string_view name) {
+    return std::ranges::any_of(std::array{"mtp", "nextn", "eh_proj", "enorm", "hnorm", "shared_head"},
+                               [name](const char* word) { return name.find(word) != std::string_view::npos; });
+}
+
 UnusedTensors::Part part_of(std::string_view name, std::int64_t n_layers) {
     using Part = UnusedTensors::Part;
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
@@ -163,15 +170,21 @@ std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const Mo
     });
     read.insert(names.begin(), names.end());
     std::vector<UnusedTensors> unused;
+    bool predicts = false;
     for (const TensorView& tensor : checkpoint.tensors()) {
         if (read.contains(tensor.name) || tensor.name.ends_with("rotary_emb.inv_freq")) continue;
         if (tensor.name.ends_with(".input_scale")) continue;
         const UnusedTensors::Part part = part_of(tensor.name, spec.n_layers());
+        predicts = predicts || (part == UnusedTensors::Part::kPredictionLayers && is_of_prediction(tensor.name));
         auto found = std::find_if(unused.begin(), unused.end(),
                                   [part](const UnusedTensors& known) { return known.part == part; });
         if (found == unused.end()) found = unused.insert(found, {part, tensor.name, 0, 0});
         ++found->n_tensors;
         found->bytes += tensor.bytes.size();
+    }
+    // Without what such layers alone have, they are the model's own, left out.
+    for (UnusedTensors& part : unused) {
+        if (part.part == UnusedTensors::Part::kPredictionLayers && !predicts) part.part = UnusedTensors::Part::kLayers;
     }
     std::sort(unused.begin(), unused.end(),
               [](const UnusedTensors& a, const UnusedTensors& b) { return a.part < b.part; });

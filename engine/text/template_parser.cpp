@@ -218,6 +218,12 @@ class TemplateParser : private ExpressionParser {
             const auto is_it = [name](const Parameter& parameter) { return parameter.name == name; };
             return names.contains(name) && std::none_of(stmt.parameters.begin(), stmt.parameters.end(), is_it);
         };
+        for (const Parameter& parameter : stmt.parameters) {
+            if (parameter.name == "caller" && parameter.fallback == nullptr && stmt.kind == StmtKind::kMacro &&
+                survey(stmt.body).undeclared.contains("caller")) {
+                refuse(messages::where_expected("'caller'", "a default for it"));
+            }
+        }
         stmt.uses_caller = reads("caller");
         stmt.uses_varargs = reads("varargs");
         stmt.uses_kwargs = reads("kwargs");

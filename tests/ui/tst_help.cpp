@@ -364,7 +364,8 @@ class TestHelp : public QObject {
             }
         };
         rows("models",
-             {"Can you open GGUF files?", "which file formats do you read", "Which models can this program open?",
+             {"Can you open GGUF files?", "Can it open GGUF files?", "Is GGUF supported?", "Can I use a GGUF model?",
+              "which file formats do you read", "Which models can this program open?",
               "Does Offstage support safetensors?", "Kannst du GGUF-Dateien öffnen?",
               "Welche Modelle kann das Programm öffnen?", "Liest Offstage safetensors?",
               "Bạn có mở được tệp GGUF không?", "Chương trình này mở được những mô hình nào?"});

@@ -210,6 +210,7 @@ QLayout* CachePanel::buildComparison() {
     m_table->horizontalHeaderItem(2)->setToolTip(tr("The same of answers alone, without prompts"));
     m_table->horizontalHeaderItem(3)->setToolTip(tr("Experts copied to the device, per token"));
     showRows(*m_table, tr("Cache policies compared"), false);
+    m_table->setTextElideMode(Qt::ElideMiddle);  // LRU and SLRU begin alike
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -89,6 +89,12 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     connect(m_cancel, &QPushButton::clicked, this, &WhatIfPanel::cancel);
     connect(m_edit, &QPushButton::clicked, this, &WhatIfPanel::edit);
     connect(m_meter, &SpeedMeter::changed, this, &WhatIfPanel::showHere);
+    // The speed of the plan before is not that of what runs now.
+    connect(&engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        if (report.state == engine::ReplanState::kDone) {
+            m_meter->leaveAnswer();
+        }
+    });
     fillProfiles();
     connect(m_profile, &QComboBox::currentIndexChanged, this, &WhatIfPanel::choiceChanged);
     connect(m_machines, &QSpinBox::valueChanged, this, &WhatIfPanel::choiceChanged);
