@@ -105,7 +105,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
         plot->setXAxis({tr("step"), Unit::Count});
         plot->setLeastLabel(QStringLiteral("100 %"));
         plot->setNamesHighest(true);
-        plot->setMinimumHeight(112);
+        plot->setMinimumHeight(100);
         plot->setMaximumHeight(kTallestPlot);
         plot->setFileName(plot->accessibleName());
     }
