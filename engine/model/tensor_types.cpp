@@ -182,9 +182,13 @@ std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const Mo
         ++found->n_tensors;
         found->bytes += tensor.bytes.size();
     }
-    // Without what such layers alone have, they are the model's own, left out.
+    // Without what such layers alone have, those of a folder are the model's own, left out
+    // by its config.json.
     for (UnusedTensors& part : unused) {
-        if (part.part == UnusedTensors::Part::kPredictionLayers && !predicts) part.part = UnusedTensors::Part::kLayers;
+        const bool may_predict = predicts || part.first.starts_with("blk.");
+        if (part.part == UnusedTensors::Part::kPredictionLayers && !may_predict) {
+            part.part = UnusedTensors::Part::kLayers;
+        }
     }
     std::sort(unused.begin(), unused.end(),
               [](const UnusedTensors& a, const UnusedTensors& b) { return a.part < b.part; });

@@ -92,6 +92,16 @@ class TestUnusedTensors : public QObject {
         }
     }
 
+    // A config.json with fewer layers than the files have.
+    void layersThatAreLeftOut_areNotCalledPredictingOnes() {
+        const std::string folder = sourcePath(QStringLiteral("tests/engine/data/models/qwen3_moe_bf16")).toStdString();
+        ModelSpec spec = read_model_spec(folder);
+        spec.layers.pop_back();
+        const std::vector<UnusedTensors> unused = unused_tensors(*Checkpoint::open(folder), spec);
+        QCOMPARE(unused.size(), std::size_t{1});
+        QCOMPARE(int(unused[0].part), int(Part::kLayers));
+    }
+
     void tensorsByName_belongToParts_data() {
         QTest::addColumn<QByteArray>("name");
         QTest::addColumn<int>("part");
