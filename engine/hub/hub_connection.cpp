@@ -30,7 +30,7 @@ constexpr int kMostRedirects = 10;
 constexpr long kLongestRetryAfter = 120;  // seconds; a longer one ends with a sentence
 constexpr qint64 kBufferBytes = 4 << 20;  // that Qt reads ahead of us
 constexpr std::size_t kMostTokenBytes = 4096;
-// For an answer's headers, which Qt keeps however many come; huggingface_hub waits as long.
+// For an answer's headers, which Qt keeps however many come.
 constexpr std::chrono::milliseconds kHeadPatience{10'000};
 constexpr std::size_t kMostIgnoredBytes = 65536;  // of the body of an error or a redirect
 
