@@ -113,19 +113,25 @@ MappedFile::MappedFile(const std::filesystem::path& path) : file_(path) {
     void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.descriptor(), 0);
     if (map == MAP_FAILED) fail(file_.path(), messages::cannot_be_mapped, errno);
     data_ = static_cast<const std::byte*>(map);
+    lost_ = std::make_unique<LostPages>(data_, size_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : file_(std::move(other.file_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : file_(std::move(other.file_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      lost_(std::move(other.lost_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(lost_, other.lost_);
     return *this;
 }
 
 MappedFile::~MappedFile() {
+    lost_.reset();
     if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
@@ -172,6 +178,7 @@ void MappedFile::require_readable(std::span<const std::byte> part) const {
     if (now < size_) {
         throw Error(ErrorKind::kInvalidModel, messages::file_changed_size(file_.path(), now, size_));
     }
+    lost_->map_again(file_.descriptor());
 #ifdef MADV_POPULATE_READ
     const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();
     const std::uintptr_t end = address(part.data()) + part.size();

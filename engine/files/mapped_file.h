@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
+
+#include "engine/files/lost_pages.h"
 
 namespace offstage::engine {
 
@@ -64,16 +67,18 @@ class MappedFile {
     // program has them mapped.
     void drop_cached(std::span<const std::byte> part) const;
 
-    // Reads the pages of `part` into memory now. Touching a page that a read error or a
-    // truncated file makes unavailable ends a program; here it becomes an Error
-    // (kInvalidModel) with the file and the reason. On a system without this function
-    // (Linux before 5.14) only the file's size is checked.
+    // Reads the pages of `part` into memory now. A page that a read error or a truncated
+    // file makes unavailable becomes an Error (kInvalidModel) with the file and the reason.
+    // On a system without this function (Linux before 5.14) only the file's size is checked.
     void require_readable(std::span<const std::byte> part) const;
+    // How often pages were lost while they were read, after that: they read as zeros.
+    std::uint64_t n_lost() const { return lost_ == nullptr ? 0 : lost_->n_lost(); }
 
   private:
     RegularFile file_;
     const std::byte* data_ = nullptr;
     std::size_t size_ = 0;
+    std::unique_ptr<LostPages> lost_;  // nullptr: an empty file
 };
 
 }  // namespace offstage::engine

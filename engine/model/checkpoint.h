@@ -65,10 +65,14 @@ class Checkpoint {
     virtual void release(std::span<const std::byte> bytes) const = 0;
     // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
-    // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws
-    // Error (kInvalidModel) naming the file and the reason: a read error, a file cut
-    // short. Any thread.
+    // Reads these bytes into memory. Throws Error (kInvalidModel) naming the file and the
+    // reason: a read error, a file cut short. Any thread.
     virtual void require_readable(std::span<const std::byte> bytes) const = 0;
+    // What becomes unreadable after that reads as zeros (LostPages). Whoever uses bytes
+    // asks before them how often that happened, and then for no more: throws as
+    // require_readable(). Any thread.
+    virtual std::uint64_t n_lost() const { return 0; }
+    virtual void require_nothing_lost(std::uint64_t /*before*/) const {}
     // Whether reads will be far apart (MappedFile). Any thread.
     virtual void expect_scattered_reads(bool) const {}
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/model/model_messages.h"
 
 namespace offstage::engine {
@@ -44,6 +45,18 @@ void MappedCheckpoint::prefetch(std::span<const std::byte> bytes) const {
 
 void MappedCheckpoint::require_readable(std::span<const std::byte> bytes) const {
     if (const MappedFile* file = file_with(bytes)) file->require_readable(bytes);
+}
+
+std::uint64_t MappedCheckpoint::n_lost() const {
+    std::uint64_t n = 0;
+    for (const MappedFile& file : files_) n += file.n_lost();
+    return n;
+}
+
+void MappedCheckpoint::require_nothing_lost(std::uint64_t before) const {
+    if (n_lost() == before) return;
+    for (const MappedFile& file : files_) file.require_readable(file.bytes().last(file.bytes().empty() ? 0 : 1));
+    throw Error(ErrorKind::kInvalidModel, messages::changed_while_read(source_));
 }
 
 void MappedCheckpoint::expect_scattered_reads(bool scattered) const {

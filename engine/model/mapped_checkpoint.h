@@ -32,6 +32,8 @@ class MappedCheckpoint final : public Checkpoint, public ColdBytes, public FileB
     void drop_cached(std::span<const std::byte> bytes) const override;
     void prefetch(std::span<const std::byte> bytes) const override;
     void require_readable(std::span<const std::byte> bytes) const override;
+    std::uint64_t n_lost() const override;
+    void require_nothing_lost(std::uint64_t before) const override;
     void expect_scattered_reads(bool scattered) const override;
     std::vector<const RegularFile*> files() const override;
     FileRange range_of(std::span<const std::byte> bytes) const override;

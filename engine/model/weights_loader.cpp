@@ -52,10 +52,12 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         spec_.experts.file_formats.clear();
         spec_.split_qkv.clear();
         spec_.stored.clear();
+        const std::uint64_t n_lost = checkpoint_.n_lost();
         if (family_.look != nullptr) family_.look(checkpoint_, spec_);
         check_experts();
         if (spec_.tied_embeddings) check_head(tied);
         dense_bytes_ = dense_.check(expert_type_);
+        checkpoint_.require_nothing_lost(n_lost);
         bytes_total_ = checkpoint_.total_bytes();
         spec = spec_;
     }
@@ -70,20 +72,25 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     }
 
     DenseWeights load_dense(Arena& host) override {
-        return dense_.load(host, [this](std::span<const std::byte> bytes) {
+        const std::uint64_t n_lost = checkpoint_.n_lost();
+        DenseWeights weights = dense_.load(host, [this](std::span<const std::byte> bytes) {
             checkpoint_.release(bytes);
             report(bytes.size());
         });
+        checkpoint_.require_nothing_lost(n_lost);
+        return weights;
     }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
         const kernels::ExpertLayout layout = spec_.experts.layout(spec_.experts.stored(expert_type_, layer.value));
         const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
         for (const Piece& piece : pieces) prefetch(piece);
+        const std::uint64_t n_lost = checkpoint_.n_lost();
         for (const Piece& piece : pieces) require_readable(piece);
         pack_matrices({pieces[0].matrix, pieces[1].matrix, pieces[2].matrix}, layout, block, pool);
         auto* bias = reinterpret_cast<float*>(block + layout.bias_offset());
         for (std::size_t i = 3; i < pieces.size(); ++i) bias = widen_bias(pieces[i], bias);
+        checkpoint_.require_nothing_lost(n_lost);
         for (const Piece& piece : pieces) release(piece);
     }
 
@@ -135,6 +142,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         }
         std::array<Fingerprint, 6> parts{};
         const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
+        const std::uint64_t n_lost = checkpoint_.n_lost();
         for (std::size_t i = 0; i < 3; ++i) {
             const Piece& piece = pieces[i];
             require_readable(piece);
@@ -148,6 +156,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             parts[2 * i + 1] = {type_and_factor(piece.matrix), static_cast<std::uint64_t>(rows)};
             release(piece);
         }
+        checkpoint_.require_nothing_lost(n_lost);
         const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
         const std::lock_guard lock(fingerprint_mutex_);
         fingerprints_[index] = fingerprint;
@@ -170,11 +179,13 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                 }
             }
         }
+        const std::uint64_t n_lost = checkpoint_.n_lost();
         for (std::size_t i = 0; i < looks.size(); ++i) {
             checkpoint_.require_readable(looks[i]);
             parts.push_back(fingerprint_of(looks[i]));
             parts.push_back(shapes[i]);
         }
+        checkpoint_.require_nothing_lost(n_lost);
         return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }
 

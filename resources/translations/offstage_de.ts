@@ -4214,6 +4214,11 @@
         <comment>item_of_function</comment>
         <translation>ein Element einer Funktion</translation>
     </message>
+    <message>
+        <source>%1: cannot be read: a part of it was missing for a moment; try again.</source>
+        <comment>changed_while_read</comment>
+        <translation>%1: kann nicht gelesen werden: Ein Teil davon fehlte für einen Moment; versuchen Sie es noch einmal.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

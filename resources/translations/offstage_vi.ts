@@ -4214,6 +4214,11 @@
         <comment>item_of_function</comment>
         <translation>phần tử của một hàm</translation>
     </message>
+    <message>
+        <source>%1: cannot be read: a part of it was missing for a moment; try again.</source>
+        <comment>changed_while_read</comment>
+        <translation>%1: không đọc được: một phần của tệp bị thiếu trong giây lát; hãy thử lại.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

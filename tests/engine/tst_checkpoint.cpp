@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <fcntl.h>
 #include <numeric>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <QDir>
@@ -598,6 +600,50 @@ class TestCheckpoint : public QObject {
     }
 
     // ------------------------------------------------------------ memory
+
+    // A file that is cut short while its bytes are read ends no program: they are zeros, and
+    // whoever asks afterwards gets the reason. Put back in its place, the file is read again.
+    void pages_lost_while_they_are_read_become_an_error() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath("model.safetensors");
+        const QByteArray file = SafetensorsWriter().add("t", "U8", "[400000]", std::vector<char>(400'000, 7)).file();
+        QVERIFY(write_file(path, file));
+        const auto checkpoint = Checkpoint::open(path.toStdString());
+        const std::span<const std::byte> bytes = checkpoint->find("t")->bytes;
+        checkpoint->require_readable(bytes);
+        const std::uint64_t n_lost = checkpoint->n_lost();
+        QCOMPARE(sum_of(bytes), 7L * 400'000);
+        checkpoint->require_nothing_lost(n_lost);
+
+        QVERIFY(QFile::resize(path, 100'000));
+        const long sum = sum_of(bytes);
+        QVERIFY(sum > 0 && sum < 7L * 110'000);
+        QVERIFY(checkpoint->n_lost() > n_lost);
+        const auto ask = [&](std::uint64_t before) { checkpoint->require_nothing_lost(before); };
+        QCOMPARE(mismatch(error_of([&] { ask(n_lost); }), ErrorKind::kInvalidModel,
+                          "model.safetensors: cannot be read: it has 100000 bytes now"),
+                 "");
+        QCOMPARE(mismatch(error_of([&] { checkpoint->require_readable(bytes); }), ErrorKind::kInvalidModel,
+                          "it has 100000 bytes now"),
+                 "");
+
+        QFile again(path);
+        QVERIFY(again.open(QIODevice::ReadWrite) && again.write(file) == file.size() && again.flush());
+        QCOMPARE(mismatch(error_of([&] { ask(n_lost); }), ErrorKind::kInvalidModel, "was missing for a moment"), "");
+        checkpoint->require_readable(bytes);
+        const std::uint64_t now = checkpoint->n_lost();
+        QCOMPARE(sum_of(bytes), 7L * 400'000);
+        ask(now);
+        // Also from several threads at once.
+        QVERIFY(QFile::resize(path, 100'000));
+        std::atomic<long> all = 0;
+        {
+            std::vector<std::jthread> readers;
+            for (int i = 0; i < 4; ++i) readers.emplace_back([&] { all += sum_of(bytes); });
+        }
+        QVERIFY(all < 4 * 7L * 110'000);
+        QVERIFY(error_of([&] { ask(now); }));
+    }
 
     void release_drops_whole_pages_and_data_stays_readable() {
         std::vector<quint16> values(64 * kPage);
