@@ -161,14 +161,14 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         request.timer = wanted.timer;
     };
     const auto holds = [&](CostTable& table) {
-        for (const MeasuringTime checking(false);;) {
+        bool quiet = false;
+        const auto check = [&](bool& was_quiet) {
             prepare();
-            bool quiet = false;
-            const std::optional<CostDrift> drift = check_costs(device, host, request, table, stop, quiet);
-            if (drift && drift->now_us > drift->kept_us && checking.seconds() < kSlowerForS) continue;
-            if (drift) cache.add_note(cost_measured_again(*drift));
-            return !drift && !(table.disturbed && quiet);
-        }
+            return check_costs(device, host, request, table, stop, was_quiet);
+        };
+        const std::optional<CostDrift> drift = lasting_drift(check, quiet);
+        if (drift) cache.add_note(cost_measured_again(*drift));
+        return !drift && !(table.disturbed && quiet);
     };
     if (measured != nullptr) *measured = false;
     return kept_or_measured(kept, wanted.checks, holds, [&](CostDoubt doubt) {

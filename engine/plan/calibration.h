@@ -63,6 +63,19 @@ struct CostDrift {
 // experts in `kept` get the time of now (retime()). Throws as calibrate().
 std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                                      CostTable& kept, std::stop_token stop, bool& quiet);
+// Repeats check(quiet), whose meaning is as above, and returns the drift that lasts. Costs
+// that seem too low are checked for kSlowerForS; then only a check without other work
+// says that they hold: one that was disturbed says nothing.
+template <typename Check>
+std::optional<CostDrift> lasting_drift(const Check& check, bool& quiet) {
+    std::optional<CostDrift> slower;
+    for (const MeasuringTime checking(false);;) {
+        const std::optional<CostDrift> drift = check(quiet);
+        if (drift ? drift->now_us < drift->kept_us : quiet || !slower) return drift;
+        if (drift) slower = drift;
+        if (checking.seconds() >= kSlowerForS) return slower;
+    }
+}
 // The sentences for it, and for a run that took another time than its forecast.
 Message cost_measured_again(const CostDrift& drift);
 Message run_unlike_forecast(double took_us, double forecast_us);

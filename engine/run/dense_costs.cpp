@@ -253,8 +253,9 @@ bool dense_costs_hold(const DenseProbeModel& model, DenseCosts& kept, Backend& d
     try {
         DenseTimes times(model, extent, extent.n_layers, device, operations, stop);
         const double kept_us = extent.cuts_layers() ? kept.check_us : kept.step.front().us;
-        const MeasuringTime checking(false);
-        for (;; times.renew()) {
+        bool is_first = true, quiet = false;
+        const auto check = [&](bool& was_quiet) -> std::optional<CostDrift> {
+            if (!std::exchange(is_first, false)) times.renew();
             times.forget();
             const double waited_before = times.waited();
             double all_us = 0;
@@ -263,15 +264,16 @@ bool dense_costs_hold(const DenseProbeModel& model, DenseCosts& kept, Backend& d
                 return spent_us < kLongestCheckUs && time.size() < kMostStepChecks &&
                        (!time.is_settled() || spent_us < kProbedUs);
             });
-            const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
-            if (!has_drifted(kept_us, now_us, disturbed)) {
-                if (!disturbed) retime(kept.step, kept.step.front().us * now_us / kept_us);
-                return disturbed || !kept.disturbed;
+            was_quiet = !is_disturbed(all_us, times.waited() - waited_before);
+            if (has_drifted(kept_us, now_us, !was_quiet)) {
+                return CostDrift{messages::a_token_beside_its_experts, kept_us, now_us};
             }
-            if (now_us > kept_us && checking.seconds() < kSlowerForS) continue;
-            cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
-            return false;
-        }
+            if (was_quiet) retime(kept.step, kept.step.front().us * now_us / kept_us);
+            return {};
+        };
+        const std::optional<CostDrift> drift = lasting_drift(check, quiet);
+        if (drift) cache.add_note(cost_measured_again(*drift));
+        return !drift && !(kept.disturbed && quiet);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return true;

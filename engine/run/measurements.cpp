@@ -375,17 +375,22 @@ DiskReadCost Measurements::disk(WeightSource& source, CpuOperations& host, const
     };
     // A cost that seems wrong is measured longer.
     const auto is_like = [&](const DiskReadCost& kept) {
-        double now_us = 0;
-        for (const double seconds : {kDiskCheckS, kLongestDiskCheckS}) {
-            const auto begin = std::chrono::steady_clock::now();
-            const double waited_before = waited_us();
-            now_us = alone_us(seconds);
-            const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
-            const bool disturbed = is_disturbed(us.count(), waited_us() - waited_before);
-            if (!has_drifted(kept.check_us, now_us, disturbed)) return true;
-        }
-        kept_.add_note(cost_measured_again({messages::an_expert_from_the_disk, kept.check_us, now_us}));
-        return false;
+        const auto check = [&](bool& quiet) -> std::optional<CostDrift> {
+            double now_us = 0;
+            for (const double seconds : {kDiskCheckS, kLongestDiskCheckS}) {
+                const auto begin = std::chrono::steady_clock::now();
+                const double waited_before = waited_us();
+                now_us = alone_us(seconds);
+                const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
+                quiet = !is_disturbed(us.count(), waited_us() - waited_before);
+                if (!has_drifted(kept.check_us, now_us, !quiet)) return {};
+            }
+            return CostDrift{messages::an_expert_from_the_disk, kept.check_us, now_us};
+        };
+        bool quiet = false;
+        const std::optional<CostDrift> drift = lasting_drift(check, quiet);
+        if (drift) kept_.add_note(cost_measured_again(*drift));
+        return !drift;
     };
     std::optional<DiskReadCost> kept;
     if (DiskReadCost found; !anew && kept_.load(key, found)) kept = found;

@@ -145,6 +145,41 @@ class TestRepeatedTime : public QObject {
         QFETCH(bool, drifted);
         QCOMPARE(has_drifted(100, now, disturbed), drifted);
     }
+
+    // Checks one after the other, the last one again and again: s: quiet, slower; f: quiet,
+    // faster; h: quiet, and the cost holds; d: disturbed, which looks as if it held.
+    void keptCosts_lastingDrift_data() {
+        QTest::addColumn<QString>("checks");
+        QTest::addColumn<double>("now");  // 0: they hold
+        QTest::addColumn<int>("asked");   // checks; 0: as many as the time allows
+        QTest::newRow("hold") << "h" << 0.0 << 1;
+        QTest::newRow("disturbed at once") << "d" << 0.0 << 1;
+        QTest::newRow("faster") << "f" << 50.0 << 1;
+        QTest::newRow("slower") << "s" << 200.0 << 0;
+        QTest::newRow("slower for a moment") << "sssh" << 0.0 << 4;
+        QTest::newRow("slower, then disturbed") << "sd" << 200.0 << 0;
+        QTest::newRow("slower, disturbed between") << "sdsddsd" << 200.0 << 0;
+        QTest::newRow("slower for a moment, disturbed between") << "sddsdh" << 0.0 << 6;
+        QTest::newRow("slower, then faster") << "sdf" << 50.0 << 3;
+    }
+    void keptCosts_lastingDrift() {
+        QFETCH(QString, checks);
+        QFETCH(double, now);
+        QFETCH(int, asked);
+        int n = 0;
+        bool quiet = false;
+        const auto drift = engine::lasting_drift(
+            [&](bool& was_quiet) -> std::optional<engine::CostDrift> {
+                const char result = checks[std::min(n++, static_cast<int>(checks.size()) - 1)].toLatin1();
+                was_quiet = result != 'd';
+                if (result == 's') return engine::CostDrift{{}, 100, 200};
+                if (result == 'f') return engine::CostDrift{{}, 100, 50};
+                return {};
+            },
+            quiet);
+        QCOMPARE(drift ? drift->now_us : 0.0, now);
+        QVERIFY(asked == 0 ? n > static_cast<int>(checks.size()) : n == asked);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestRepeatedTime)
