@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/experts/migrator.h"
@@ -40,36 +41,47 @@ class ReplanPace {
     // ones, which also wait for memory, do not decide alone; half of that after five
     // seconds.
     void begin(double work_us, std::int64_t n_pieces) {
-        *this = ReplanPace{2 * work_us / static_cast<double>(std::max<std::int64_t>(1, n_pieces)) + work_us / 10};
+        *this = {};
+        piece_us_ = std::max(0.0, work_us) / static_cast<double>(std::max<std::int64_t>(1, n_pieces));
+        at_first_us_ = 2 * piece_us_ + std::max(0.0, work_us) / 10;
     }
     // done_us: the expected time of the finished pieces; elapsed_us: since begin(). Older
     // progress counts less, and much less if answers began or ended since.
     void advance(double done_us, double elapsed_us, bool idle) {
         constexpr double kHalfLifeUs = 10e6;
-        const double us = elapsed_us - elapsed_us_;
-        const double kept = std::exp2(-us / kHalfLifeUs) * (idle == idle_ ? 1.0 : 0.1);
-        at_first_us_ *= std::exp2(-2 * us / kHalfLifeUs);
-        recent_us_ = recent_us_ * kept + us;
-        recent_done_us_ = recent_done_us_ * kept + done_us - done_us_;
         elapsed_us_ = elapsed_us;
-        done_us_ = done_us;
+        if (!(done_us > last_.done_us)) return;
+        Stretch fresh{done_us - last_.done_us, elapsed_us - last_.us};
+        last_ = {done_us, elapsed_us};
+        const double kept = std::exp2(-fresh.us / kHalfLifeUs) * (idle == idle_ ? 1.0 : 0.1);
         idle_ = idle;
+        at_first_us_ *= std::exp2(-2 * fresh.us / kHalfLifeUs);
+        for (Stretch* const old : {&recent_, &longest_}) *old = {old->done_us * kept, old->us * kept};
+        if (fresh.us > longest_.us) std::swap(fresh, longest_);
+        recent_ = {recent_.done_us + fresh.done_us, recent_.us + fresh.us};
     }
-    // left_us: the expected time of the rest.
+    // left_us: the expected time of the rest. One wait alone, the longest so far or the
+    // present one, is no pace: such a one is expected once more, towards the end less.
     double seconds(double left_us) const {
         if (!(left_us > 0)) return 0;
-        const double expected_us = at_first_us_ + recent_done_us_;
-        return expected_us > 0 ? left_us * (at_first_us_ + recent_us_) / expected_us / 1e6 : 0;
+        const double expected_us = at_first_us_ + recent_.done_us;
+        if (!(expected_us > 0)) return longest_.done_us > 0 ? left_us * longest_.us / longest_.done_us / 1e6 : 0;
+        const double pace = (at_first_us_ + recent_.us) / expected_us;
+        const double again = std::min(1.0, left_us / (recent_.done_us + longest_.done_us + piece_us_));
+        const double past_us = again * (longest_.us - longest_.done_us * pace);
+        const double present_us = elapsed_us_ - last_.us - piece_us_ * pace;
+        return (left_us * pace + std::max({0.0, past_us, present_us})) / 1e6;
     }
 
-    ReplanPace() = default;
-
   private:
-    explicit ReplanPace(double at_first_us) : at_first_us_(std::max(0.0, at_first_us)) {}
+    struct Stretch {
+        double done_us = 0, us = 0;  // expected, real
+    };
 
-    double at_first_us_ = 0;
-    double done_us_ = 0, elapsed_us_ = 0;
-    double recent_done_us_ = 0, recent_us_ = 0;
+    double piece_us_ = 0, at_first_us_ = 0;
+    double elapsed_us_ = 0;
+    Stretch last_;              // until the last progress
+    Stretch recent_, longest_;  // between two progresses: the longest one by itself
     bool idle_ = true;
 };
 

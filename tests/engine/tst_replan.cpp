@@ -508,7 +508,7 @@ class TestReplan : public QObject, ReplanSetup {
         double elapsed_us = 1.2e6;                    // the first one takes longest: not all will
         pace.advance(1300, elapsed_us, true);
         const double at_first = pace.seconds(left_after(1));
-        QVERIFY2(at_first > 10 && at_first < 20, qPrintable(QString::number(at_first)));
+        QVERIFY2(at_first > 1.2 && at_first < 2.5, qPrintable(QString::number(at_first)));
         for (int n = 2; n <= 60; ++n) pace.advance(1300.0 * n, elapsed_us += 333e3, true);
         const double soon = pace.seconds(left_after(60));  // 147 s
         QVERIFY2(soon > 120 && soon < 170, qPrintable(QString::number(soon)));
@@ -522,6 +522,33 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(pace.seconds(0), 0.0);
         pace.advance(5, 10, true);
         QCOMPARE(pace.seconds(50), 1e-4);
+    }
+
+    // 128 experts of 1.3 ms each, of which the first waits for 2.6 s: so much and the rest
+    // are expected, not a multiple for each of the others.
+    void pace_ofASingleWait_isNotThatOfAll() {
+        constexpr double kPieceUs = 1300, kStallUs = 2.6e6;
+        constexpr int kPieces = 128;
+        for (const int n_before : {0, 1, 64}) {
+            ReplanPace pace;
+            pace.begin(kPieceUs * kPieces, kPieces);
+            double elapsed_us = 0;
+            double last = pace.seconds(kPieceUs * kPieces);
+            for (int n = 1; n <= n_before; ++n) pace.advance(kPieceUs * n, elapsed_us += kPieceUs, false);
+            for (int step = 0; step < 26; ++step) {
+                pace.advance(kPieceUs * n_before, elapsed_us += kStallUs / 26, false);
+                last = pace.seconds(kPieceUs * (kPieces - n_before));
+                const double waited_s = kStallUs * (step + 1) / 26 / 1e6;
+                QVERIFY2(last > waited_s && last < waited_s + 0.2, qPrintable(QString::number(last)));
+            }
+            for (int n = n_before + 1; n <= kPieces; ++n) {
+                pace.advance(kPieceUs * n, elapsed_us += kPieceUs, false);
+                const double left = pace.seconds(kPieceUs * (kPieces - n));
+                QVERIFY2(left < last + 1e-9, qPrintable(QStringLiteral("%1 after %2").arg(left).arg(last)));
+                last = left;
+            }
+            QCOMPARE(last, 0.0);
+        }
     }
 
     // A preview's "now" is the measured time of answers, and its forecast is about their
