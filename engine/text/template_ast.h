@@ -51,9 +51,9 @@ enum class StmtKind {
     kText,       // name: the text
     kPrint,      // value
     kIf,         // branches; body of the else in `otherwise`
-    kFor,        // targets in value, filter; body, otherwise; is_recursive: `loop` may be called
-    kSet,        // targets = value
-    kSetBlock,   // targets[0] = body as text; value: filters of it, or nullptr
+    kFor,        // target in value, filter; body, otherwise; is_recursive: `loop` may be called
+    kSet,        // target = value
+    kSetBlock,   // target = body as text; value: filters of it, or nullptr
     kFilter,     // body as text, through the filters of value
     kCallBlock,  // value, a call of a macro, which may call `caller`: parameters; body
     kMacro,      // name, parameters; body
@@ -71,10 +71,12 @@ struct Branch {
     Block body;
 };
 
-// The target of {% set %} and {% for %}: a name, or one attribute of a namespace.
+// The target of {% set %} and {% for %}: a name, or one attribute of a namespace, or
+// (without a name) several targets for the parts of the value.
 struct Target {
     std::string name;
     std::string attribute;
+    std::vector<Target> parts;
 };
 
 struct Parameter {
@@ -96,7 +98,7 @@ struct Stmt {
     std::string name;
     ExprPtr value;
     ExprPtr filter;
-    std::vector<Target> targets;  // more than one: the value is taken apart
+    Target target;
     std::vector<Branch> branches;
     std::vector<Parameter> parameters;
     Block body;

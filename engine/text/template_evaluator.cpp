@@ -119,13 +119,13 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
         case StmtKind::kFor:
             return execute_for(stmt, evaluate(*stmt.value), 0, out);
         case StmtKind::kSet:
-            assign(stmt.targets, evaluate(*stmt.value));
+            assign(stmt.target, evaluate(*stmt.value));
             break;
         case StmtKind::kSetBlock: {
             PromptText text;
             const Flow flow = execute_inside(stmt.body, text);
             if (flow != Flow::kNext) return flow;
-            assign(stmt.targets,
+            assign(stmt.target,
                    stmt.value ? filtered(*stmt.value, std::move(text)) : new_string(std::move(text), budget_));
             break;
         }
@@ -152,7 +152,7 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             std::vector<Value> values;
             for (const auto& set : stmt.otherwise) values.push_back(evaluate(*set->value));
             const NewScope scope(*this, scopes_.size() - 1);
-            for (std::size_t i = 0; i < values.size(); ++i) assign(stmt.otherwise[i]->targets, values[i]);
+            for (std::size_t i = 0; i < values.size(); ++i) assign(stmt.otherwise[i]->target, values[i]);
             return execute(stmt.body, out);
         }
         case StmtKind::kBreak:
@@ -228,12 +228,8 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int 
 bool Evaluator::is_kept(const Stmt& stmt, Value& item) {
     const NewScope scope(*this, scopes_.size() - 1);
     budget_.step();
-    assign(stmt.targets, item);
-    if (stmt.targets.size() > 1) {
-        std::vector<Value> parts;
-        for (const Target& target : stmt.targets) parts.push_back(look_up(target.name));
-        item = Value::list(std::move(parts), true);
-    }
+    assign(stmt.target, item);
+    if (stmt.target.name.empty()) item = assigned(stmt.target);
     return evaluate(*stmt.filter).truthy();
 }
 
@@ -265,7 +261,7 @@ Evaluator::Flow Evaluator::execute_item(const Stmt& stmt, const std::vector<Valu
         scopes_.back().loop = &stmt;
         scopes_.back().loop_depth = depth;
     }
-    assign(stmt.targets, items[at]);
+    assign(stmt.target, items[at]);
     return execute(stmt.body, out);
 }
 
@@ -291,16 +287,22 @@ void Evaluator::define_macro(const Stmt& stmt) {
     scopes_.back().values.insert_or_assign(stmt.name, Value::function(macros_.back().get()));
 }
 
-void Evaluator::assign(const std::vector<Target>& targets, const Value& value) {
-    if (targets.size() == 1) return assign(targets[0], value);
-    const std::vector<Value> parts = items_of(value, budget_);
-    if (parts.size() != targets.size()) {
-        fail(messages::values_for_names(parts.size(), targets.size()));
-    }
-    for (std::size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i]);
+Value Evaluator::assigned(const Target& target) const {
+    if (!target.name.empty()) return look_up(target.name);
+    std::vector<Value> parts;
+    for (const Target& part : target.parts) parts.push_back(assigned(part));
+    return Value::list(std::move(parts), true);
 }
 
 void Evaluator::assign(const Target& target, const Value& value) {
+    if (target.name.empty()) {
+        const std::vector<Value> parts = items_of(value, budget_);
+        if (parts.size() != target.parts.size()) {
+            fail(messages::values_for_names(parts.size(), target.parts.size()));
+        }
+        for (std::size_t i = 0; i < parts.size(); ++i) assign(target.parts[i], parts[i]);
+        return;
+    }
     if (target.attribute.empty()) {
         scopes_.back().values.insert_or_assign(target.name, value);
         return;

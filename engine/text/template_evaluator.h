@@ -142,8 +142,8 @@ class Evaluator {
     void execute_print(const Stmt& stmt, PromptText& out);
     void define_macro(const Stmt& stmt);
     void emit(PromptText& out, const PromptText& text);
-    void assign(const std::vector<Target>& targets, const Value& value);
     void assign(const Target& target, const Value& value);
+    Value assigned(const Target& target) const;  // the value that it has now
 
     Value evaluate(const Expr& e);
     Value evaluate_node(const Expr& e);

@@ -110,7 +110,7 @@ class TemplateParser : private ExpressionParser {
     std::unique_ptr<Stmt> parse_for() {
         auto stmt = make(StmtKind::kFor);
         take();
-        stmt->targets = parse_targets(false);
+        stmt->target = parse_targets(false);
         if (!take_name("in")) refuse(messages::where_expected(found(), "'in'"));
         stmt->value = condition_without_if();
         if (take_name("if")) stmt->filter = expression();
@@ -129,34 +129,46 @@ class TemplateParser : private ExpressionParser {
         return stmt;
     }
 
-    std::vector<Target> parse_targets(bool with_attributes) {
-        std::vector<Target> targets;
-        const bool in_parenthesis = take_operator("(");
-        do {
-            if (in_parenthesis && targets.size() > 1 && at_operator(")")) break;
-            Target target;
-            target.name = expect_name();
-            if (with_attributes && take_operator(".")) target.attribute = expect_name();
-            for (const std::string_view reserved : {"true", "false", "none", "True", "False", "None", "loop"}) {
-                if (target.name == reserved) refuse(messages::assignment_to(target.name));
-            }
-            targets.push_back(std::move(target));
-        } while (take_operator(","));
-        if (in_parenthesis) expect_operator(")");
-        return targets;
+    // In parentheses a comma after a single one makes a list, too.
+    Target parse_targets(bool with_attributes) {
+        const Level level(*this);
+        Target first = parse_target(with_attributes);
+        if (!at_operator(",")) return first;
+        Target list;
+        list.parts.push_back(std::move(first));
+        while (take_operator(",")) {
+            if (at_operator(")")) break;
+            list.parts.push_back(parse_target(with_attributes));
+        }
+        return list;
+    }
+
+    Target parse_target(bool with_attributes) {
+        Target target;
+        if (take_operator("(")) {
+            target = parse_targets(false);
+            expect_operator(")");
+            return target;
+        }
+        target.name = expect_name();
+        if (with_attributes && take_operator(".")) target.attribute = expect_name();
+        for (const std::string_view reserved : {"true", "false", "none", "True", "False", "None", "loop"}) {
+            if (target.name == reserved) refuse(messages::assignment_to(target.name));
+        }
+        return target;
     }
 
     std::unique_ptr<Stmt> parse_set() {
         auto stmt = make(StmtKind::kSet);
         take();
-        stmt->targets = parse_targets(true);
+        stmt->target = parse_targets(true);
         if (take_operator("=")) {
             stmt->value = expression_or_tuple();
             end_of_tag();
             return stmt;
         }
         if (at_operator("|")) stmt->value = filters_of_block();
-        if (stmt->targets.size() != 1) refuse(messages::set_block_of_names);
+        if (stmt->target.name.empty()) refuse(messages::set_block_of_names);
         stmt->kind = StmtKind::kSetBlock;
         end_of_tag();
         stmt->body = parse_block({"endset"});
@@ -172,7 +184,7 @@ class TemplateParser : private ExpressionParser {
         while (peek().kind != TokenKind::kBlockEnd) {
             if (!stmt->otherwise.empty()) expect_operator(",");
             auto set = make(StmtKind::kSet);
-            set->targets = parse_targets(false);
+            set->target = parse_targets(false);
             expect_operator("=");
             set->value = expression();
             stmt->otherwise.push_back(std::move(set));

@@ -16,9 +16,9 @@ class Surveyor {
     void visit(const Stmt& stmt) {
         const bool is_with = stmt.kind == StmtKind::kWith, is_filter = stmt.kind == StmtKind::kFilter;
         if (stmt.kind == StmtKind::kText) out_.texts.push_back(stmt.name);
-        declare(stmt.targets);
+        declare(stmt.target);
         if (is_with) {
-            for (const auto& set : stmt.otherwise) declare(set->targets);
+            for (const auto& set : stmt.otherwise) declare(set->target);
             visit(stmt.otherwise);
         }
         if (!is_filter) visit(stmt.value);
@@ -34,10 +34,9 @@ class Surveyor {
         if (is_filter) visit(stmt.value);
     }
 
-    void declare(const std::vector<Target>& targets) {
-        for (const Target& target : targets) {
-            if (target.attribute.empty()) declared_.insert(target.name);
-        }
+    void declare(const Target& target) {
+        if (!target.name.empty() && target.attribute.empty()) declared_.insert(target.name);
+        for (const Target& part : target.parts) declare(part);
     }
 
     void visit(const ExprPtr& e) {
