@@ -119,8 +119,15 @@ void AddedTokens::add(AddedToken token, std::int64_t id, const std::string& fiel
         bad_field(file, field, messages::a_text_of_bytes(kMaxTokenBytes));
     }
     token.id = static_cast<TokenId>(id);
-    if (!contents_.insert(token.content).second) bad_field(file, field, messages::given_twice(token.content));
+    if (!ids_.emplace(token.content, token.id).second) bad_field(file, field, messages::given_twice(token.content));
     if (!by_id_.emplace(token.id, std::move(token)).second) bad_field(file, field, messages::id_given_twice);
+}
+
+void AddedTokens::change(AddedToken token) {
+    AddedToken& known = by_id_.at(ids_.at(token.content));
+    token.id = known.id;
+    token.special = token.special || known.special;
+    known = std::move(token);
 }
 
 std::vector<AddedToken> AddedTokens::take() {
@@ -139,6 +146,7 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, st
         const std::string file = shown_path(config_path);
         if (const auto it = object->find("added_tokens_decoder"); it != object->end() && !it->is_null()) {
             read_decoder(*it, tokens, file);
+            config.added_have_flags = true;
         }
         read_tokens(*object, file, config);
         read_flag(*object, "add_bos_token", file, config.add_bos_token);

@@ -36,17 +36,21 @@ class AddedTokens {
 
     // Throws Error naming the file and the field where the token was found.
     void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file);
+    bool has(const std::string& content) const { return ids_.contains(content); }
+    // Of a text that is there: it has this token's flags from now on, and stays special.
+    void change(AddedToken token);
     bool empty() const { return by_id_.empty(); }
     std::vector<AddedToken> take();  // by rising id
 
   private:
     std::int64_t vocab_size_;
     std::map<TokenId, AddedToken> by_id_;
-    std::set<std::string> contents_;
+    std::map<std::string, TokenId> ids_;  // by content
 };
 
 struct TokenizerConfig {
     std::vector<AddedToken> added;  // by rising id, no id twice; of a content that is there twice the last counts
+    bool added_have_flags = false;  // added_tokens.json has none
     // Nothing: not in the files. An empty string: explicitly none.
     std::optional<std::string> bos_token;
     std::optional<std::string> eos_token;

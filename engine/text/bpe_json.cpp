@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -122,20 +121,23 @@ void read_template(const JsonPart& part, BpeParts& parts) {
 
 // Hugging Face's tokenizers library gives an added token the id that its text has in the
 // vocabulary, or the one behind all texts, and does not read its "id"; of equal texts the
-// first counts. An id is written as its added token.
+// first decides the place and the last one the flags. An id is written as its added token.
 class AddedInOrder {
   public:
     AddedInOrder(const BpeVocabulary& vocabulary, std::int64_t vocab_size)
         : vocabulary_(vocabulary), tokens_(vocab_size), next_(vocabulary.size()) {}
 
     void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
-        if (token.content.empty() || !texts_.insert(token.content).second) return;
+        if (token.content.empty()) return;
+        if (tokens_.has(token.content)) return tokens_.change(std::move(token));
         const TokenId known = vocabulary_.id_of(token.content);
         const std::int64_t given = known >= 0 ? known : next_;
         next_ = std::max(next_, given + 1);
         if (given != id && n_moved_++ == 0) first_moved_ = {in_quotes(token.content), id, given};
         tokens_.add(std::move(token), given, field, file);
     }
+
+    bool has(const std::string& content) const { return tokens_.has(content); }
 
     void finish(BpeParts& parts) {
         parts.added = tokens_.take();
@@ -152,7 +154,6 @@ class AddedInOrder {
   private:
     const BpeVocabulary& vocabulary_;
     AddedTokens tokens_;
-    std::set<std::string> texts_;
     std::int64_t next_;
     std::int64_t n_moved_ = 0;
     std::tuple<std::string, std::int64_t, std::int64_t> first_moved_;
@@ -172,6 +173,7 @@ void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary,
     std::vector<AddedToken> further = std::exchange(config.added, {});
     for (AddedToken& token : further) {
         const TokenId id = token.id;
+        if (!config.added_have_flags && tokens.has(token.content)) continue;
         tokens.add(std::move(token), id, "added_tokens_decoder", root.file());
     }
     tokens.finish(parts);

@@ -522,6 +522,39 @@ class BpeTokenizerTest : public QObject {
                  (Ids{20, 21}));
     }
 
+    // As tokenizers 0.23.3 and transformers 5.24 read them: the last one's flags, and
+    // special where one of them is.
+    void an_added_token_that_is_there_twice_has_the_flags_of_the_last() {
+        using Ids = std::vector<TokenId>;
+        const json none = json::object(), left = {{"lstrip", true}}, right = {{"rstrip", true}};
+        const json special = {{"special", true}}, text = {{"special", false}};
+        const auto opened = [](const std::vector<json>& flags, const json& config, const char* older = "{}") {
+            json file = small();
+            file["added_tokens"] = json::array();
+            for (json token : flags) {
+                token.update({{"id", 20 + file["added_tokens"].size()}, {"content", "<x>"}});
+                file["added_tokens"].push_back(token);
+            }
+            Folder folder;
+            folder.write("tokenizer.json", file.dump());
+            folder.write("tokenizer_config.json", config.dump());
+            folder.write("added_tokens.json", older);
+            return folder.open();
+        };
+        const auto ids = [&](const auto&... parts) { return opened(parts...)->encode_with_special("a <x> b"); };
+        const Ids plain = {0, 6, 20, 6, 1}, takes_left = {0, 20, 6, 1}, takes_right = {0, 6, 20, 1};
+        QCOMPARE(ids(std::vector{none, left}, none), takes_left);
+        QCOMPARE(ids(std::vector{left, none}, none), plain);
+        QCOMPARE(ids(std::vector{left, right}, none), takes_right);
+        json config = left;
+        config["content"] = "<x>";
+        QCOMPARE(ids(std::vector{none}, json{{"added_tokens_decoder", {{"20", config}}}}), takes_left);
+        QCOMPARE(ids(std::vector{left}, none, R"({"<x>": 20})"), takes_left);  // it has no flags
+        QVERIFY(opened({special, text}, none)->is_control(20));
+        QVERIFY(opened({text, special}, none)->is_control(20));
+        QVERIFY(!opened({text, text}, none)->is_control(20));
+    }
+
     // Hugging Face tokenizers reads an empty list, and none without one.
     void an_empty_list_of_merges_leaves_characters() {
         json file = small();
