@@ -7,8 +7,7 @@
 namespace offstage::engine {
 
 inline constexpr std::int64_t kMostLayers = 512;
-inline constexpr std::int64_t kMostExperts = 65536;        // one layer's
-inline constexpr std::int64_t kMostExpertsOfModel = 2048;  // one layer's, in a model that is opened
+inline constexpr std::int64_t kMostExperts = 2048;         // one layer's
 inline constexpr std::int64_t kMostExpertsInAll = 131072;  // over all layers: several times that of any known model
 inline constexpr std::int64_t kMostHeadDim = 2048;
 inline constexpr std::int64_t kLongestContext = 2147483647;  // tokens

@@ -149,7 +149,7 @@ MoeSpec ConfigFields::experts(ModelSpec& spec, std::int64_t ffn_dim, std::initia
     const auto* const found =
         std::find_if(count_keys.begin(), count_keys.end() - 1, [&](const char* key) { return has(key); });
     spec.experts.ffn_dim = ffn_dim;
-    spec.experts.n_experts = count(*found, 1, kMostExpertsOfModel, default_experts);
+    spec.experts.n_experts = count(*found, 1, kMostExperts, default_experts);
     const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
     spec.experts.n_active = count(active_key, 1, most, std::min(default_active, most));
     MoeSpec moe;

@@ -258,7 +258,8 @@ class TestModelClaims : public QObject {
         QTest::addColumn<QString>("words");
         QTest::newRow("layers") << QByteArray("block_count") << 65535u << "block_count\" is 65535";
         QTest::newRow("layers, some") << QByteArray("block_count") << 512u << "blk.2.|is missing";
-        QTest::newRow("experts") << QByteArray("expert_count") << 65536u << "expert_count\" is 65536";
+        QTest::newRow("experts") << QByteArray("expert_count") << 65536u
+                                 << "expert_count\" is 65536; expected an integer from 0 to 2048";
         QTest::newRow("head") << QByteArray("attention.key_length") << 65536u << "key_length\" is 65536";
     }
     void gguf_isRefusedByWhatIsThere() {

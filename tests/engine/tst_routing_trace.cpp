@@ -97,7 +97,7 @@ class TestRoutingTrace : public QObject {
             "5}",
             "\"n_active\"");
         row("too many ids",
-            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":512,\"n_experts\":65536,"
+            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":512,\"n_experts\":2048,"
             "\"n_active\":1024}",
             "524288 ids");
         row("a distance beyond the layers", kHeader + ",\"distances\":[2],\"n_guesses\":1}", "\"distances\"");

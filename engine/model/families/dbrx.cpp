@@ -34,7 +34,7 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
     }
     MoeSpec moe;
     spec.experts.ffn_dim = ffn.integer("ffn_hidden_size", 1, std::int64_t{1} << 24, 3584);
-    spec.experts.n_experts = ffn.integer("moe_num_experts", 1, kMostExpertsOfModel, 4);
+    spec.experts.n_experts = ffn.integer("moe_num_experts", 1, kMostExperts, 4);
     spec.experts.n_active =
         ffn.integer("moe_top_k", 1, std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts), 1);
     moe.router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);

@@ -15,7 +15,7 @@ void read_mixtral(const ConfigFields& config, ModelSpec& spec) {
     spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
     GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e6);
     if (config.has_value("sliding_window")) attention.window = config.count("sliding_window", 1, kLongestContext);
-    const std::int64_t n_experts = config.count("num_local_experts", 1, kMostExpertsOfModel);
+    const std::int64_t n_experts = config.count("num_local_experts", 1, kMostExperts);
     config.count("num_experts_per_tok", 1, n_experts);  // both must be there
     const MoeSpec moe = config.experts(spec, config.dim("intermediate_size"), {"num_local_experts"}, 8, 2);
     for (LayerSpec& layer : spec.layers) layer = {attention, moe};
