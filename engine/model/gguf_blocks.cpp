@@ -77,15 +77,13 @@ std::set<std::string, std::less<>> read_tensors(const GgufConfig& c, const Model
     return read;
 }
 
-// Tensors that change no result: the program computes their values itself, has them in
-// another form, or does not round inputs to NVFP4.
+}  // namespace
+
 bool is_redundant(std::string_view name, const ModelSpec& spec) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
     if (has("attn_rot_embd") || has("rotary_emb.inv_freq") || name.ends_with(".input_scale")) return true;
     return spec.gguf.joined_kv_b && (name.ends_with(".attn_k_b.weight") || name.ends_with(".attn_v_b.weight"));
 }
-
-}  // namespace
 
 std::int64_t count_gguf_layers(const GgufConfig& c, std::vector<Message>* notes) {
     const std::int64_t n_blocks = c.metadata().integer(c.key("block_count"), 1, kMostLayers);

@@ -92,6 +92,9 @@ void take_optional_tensors(const GgufConfig& c, ModelSpec& spec);
 // Throws Error (kUnsupported) naming a tensor of the language model that nothing reads:
 // without it the model would compute something else.
 void refuse_unread_tensors(const GgufConfig& c, const ModelSpec& spec);
+// Tensors that change no result: the program computes their values itself, has them in
+// another form, or does not round inputs to NVFP4. Of safetensors as well.
+bool is_redundant(std::string_view tensor, const ModelSpec& spec);
 
 // ---- families whose layers differ, in gguf_layers.cpp
 

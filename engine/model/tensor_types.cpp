@@ -10,6 +10,7 @@
 #include "engine/json.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/families/family.h"
+#include "engine/model/gguf_config.h"
 #include "engine/model/model_messages.h"
 
 namespace offstage::engine {
@@ -172,8 +173,7 @@ std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const Mo
     std::vector<UnusedTensors> unused;
     bool predicts = false;
     for (const TensorView& tensor : checkpoint.tensors()) {
-        if (read.contains(tensor.name) || tensor.name.ends_with("rotary_emb.inv_freq")) continue;
-        if (tensor.name.ends_with(".input_scale")) continue;
+        if (read.contains(tensor.name) || is_redundant(tensor.name, spec)) continue;
         const UnusedTensors::Part part = part_of(tensor.name, spec.n_layers());
         predicts = predicts || (part == UnusedTensors::Part::kPredictionLayers && is_of_prediction(tensor.name));
         auto found = std::find_if(unused.begin(), unused.end(),
