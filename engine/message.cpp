@@ -10,6 +10,10 @@ namespace offstage::engine {
 
 namespace {
 
+std::string bytes_text(std::uint64_t bytes) {
+    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
 std::string decimal_text(Decimal number) {
     std::array<char, 400> text{};
     if (number.decimals < 0) {
@@ -21,7 +25,7 @@ std::string decimal_text(Decimal number) {
 }
 
 std::string size_text(ByteSize size) {
-    std::string exact = std::to_string(size.bytes) + " bytes";
+    std::string exact = bytes_text(size.bytes);
     std::string rounded = format_bytes(size.bytes);
     switch (size.style) {
         case ByteSize::Style::kRounded:
@@ -38,7 +42,7 @@ std::string size_text(ByteSize size) {
 
 std::string format_bytes(std::uint64_t bytes) {
     constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-    if (bytes < 1024) return std::to_string(bytes) + " bytes";
+    if (bytes < 1024) return bytes_text(bytes);
     double value = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
     while (value >= 1024 && unit + 1 < kUnits.size()) {

@@ -103,7 +103,7 @@ class GgufParser {
     // The file is at least `n` bytes longer than what was read.
     void need(std::uint64_t n) const {
         if (n > file_.size() - at_) {
-            throw Error(ErrorKind::kInvalidModel, messages::gguf_incomplete_at_least(source_, file_.size(), at_ + n));
+            throw Error(ErrorKind::kInvalidModel, messages::file_header_incomplete(source_, file_.size(), at_ + n));
         }
     }
     std::span<const std::byte> take(std::uint64_t n) {
@@ -296,7 +296,7 @@ class GgufParser {
             std::max_element(header_.tensors.begin(), header_.tensors.end(),
                              [&](const GgufTensor& a, const GgufTensor& b) { return end_of(a) < end_of(b); });
         if (last == header_.tensors.end() || end_of(*last) <= file_.size()) return;
-        throw Error(ErrorKind::kInvalidModel, messages::gguf_incomplete(source_, file_.size(), end_of(*last)));
+        throw Error(ErrorKind::kInvalidModel, messages::file_incomplete(source_, file_.size(), end_of(*last)));
     }
 
     std::span<const std::byte> file_;

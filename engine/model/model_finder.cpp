@@ -501,9 +501,7 @@ class ModelSearch {
 }  // namespace
 
 bool FoundModel::incomplete() const {
-    return problem.is(messages::gguf_incomplete) || problem.is(messages::gguf_incomplete_at_least) ||
-           problem.is(messages::safetensors_header_cut) || problem.is(messages::safetensors_data_cut) ||
-           problem.is(messages::safetensors_data_cut_in_tensor);
+    return problem.is(messages::file_incomplete) || problem.is(messages::file_header_incomplete);
 }
 
 FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop) {

@@ -10,6 +10,7 @@
 
 #include "engine/base_messages.h"
 #include "engine/error.h"
+#include "engine/files/files_messages.h"
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/model_messages.h"
@@ -322,7 +323,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     // 1. The end of the header. Every comparison subtracts from known sizes, so nothing
     // can wrap around.
     if (file_bytes < kLengthBytes || text.size() < kLengthBytes) {
-        reject(messages::safetensors_too_short(source, std::min<std::uint64_t>(file_bytes, text.size())));
+        reject(
+            messages::file_header_incomplete(source, std::min<std::uint64_t>(file_bytes, text.size()), kLengthBytes));
     }
     std::uint64_t header_bytes = 0;
     for (std::size_t i = kLengthBytes; i-- > 0;) header_bytes = header_bytes << 8 | static_cast<unsigned char>(text[i]);
@@ -331,7 +333,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     }
     const std::uint64_t there = std::min<std::uint64_t>(file_bytes, text.size()) - kLengthBytes;
     if (header_bytes > there) {
-        reject(messages::safetensors_header_cut(source, header_bytes, there));
+        reject(messages::file_header_incomplete(source, kLengthBytes + there, kLengthBytes + header_bytes));
     }
     const std::string_view header = text.substr(kLengthBytes, static_cast<std::size_t>(header_bytes));
     if (!header.starts_with('{')) {
@@ -385,9 +387,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     const std::uint64_t data_begin = kLengthBytes + header_bytes;
     const std::uint64_t data_bytes = file_bytes - data_begin;
     if (end > data_bytes) {
-        reject(entries.empty()
-                   ? messages::safetensors_data_cut(source, end, data_bytes)
-                   : messages::safetensors_data_cut_in_tensor(source, end, data_bytes, in_quotes(entries.back().name)));
+        const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() - data_begin;
+        reject(messages::file_incomplete(source, file_bytes, data_begin + std::min(end, most)));
     }
     if (end < data_bytes) {
         reject(messages::safetensors_data_left_over(source, data_bytes, end));

@@ -815,11 +815,6 @@
         <translation>%1: &quot;weight_map&quot;: Die Datei des Tensors %2 ist %3; erwartet: der Name einer Datei im selben Ordner</translation>
     </message>
     <message>
-        <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
-        <comment>safetensors_too_short</comment>
-        <translation>%1: hat %2 Bytes; erwartet: eine safetensors-Datei, die mit 8 Bytes für die Länge des Kopfes beginnt</translation>
-    </message>
-    <message>
         <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
         <comment>safetensors_header_too_long</comment>
         <translation>%1: gibt für den Kopf %2 Bytes an; erwartet: ein safetensors-Kopf von höchstens %3</translation>
@@ -845,24 +840,9 @@
         <translation>%1 (es sieht nach einer Webseite aus)</translation>
     </message>
     <message>
-        <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
-        <comment>safetensors_header_cut</comment>
-        <translation>%1: ist abgeschnitten: Der Kopf kündigt nach den ersten 8 Bytes %2 an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
-    </message>
-    <message>
-        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
-        <comment>safetensors_data_cut</comment>
-        <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
-    </message>
-    <message>
-        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
-        <comment>safetensors_data_cut_in_tensor</comment>
-        <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei (der letzte Tensor ist %4)</translation>
-    </message>
-    <message>
-        <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <source>%1: has a size in bytes of %2 after its header; expected %3, which its tensors take</source>
         <comment>safetensors_data_left_over</comment>
-        <translation>%1: hat nach dem Kopf %2 Bytes; erwartet: die %3 Bytes, die die Tensoren belegen</translation>
+        <translation>%1: hat nach dem Kopf eine Größe von %2 in Bytes; erwartet: %3, was die Tensoren belegen</translation>
     </message>
     <message>
         <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
@@ -985,9 +965,9 @@
         <translation>%1: Der Tensor %2 hat die Form %3 und den Datentyp %4; erwartet: eine ganze Zahl von Bytes</translation>
     </message>
     <message>
-        <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <source>%1: tensor %2 has a size in bytes of %3 by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
         <comment>tensor_bytes_differ</comment>
-        <translation>%1: Der Tensor %2 hat nach seinen &quot;data_offsets&quot; %3 Bytes; erwartet: %4 nach seiner Form %5 und dem Datentyp %6</translation>
+        <translation>%1: Der Tensor %2 hat nach seinen &quot;data_offsets&quot; eine Größe von %3 in Bytes; erwartet: %4 nach seiner Form %5 und dem Datentyp %6</translation>
     </message>
     <message>
         <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
@@ -4201,12 +4181,12 @@
     </message>
     <message>
         <source>%1: incomplete: %2 of %3 bytes; is it still being copied? Otherwise it is damaged: fetch it again</source>
-        <comment>gguf_incomplete</comment>
+        <comment>file_incomplete</comment>
         <translation>%1: unvollständig: %2 von %3 Bytes; wird sie noch kopiert? Sonst ist sie beschädigt: neu herunterladen</translation>
     </message>
     <message>
         <source>%1: incomplete: %2 of at least %3 bytes, so that its header is cut; is it still being copied? Otherwise it is damaged: fetch it again</source>
-        <comment>gguf_incomplete_at_least</comment>
+        <comment>file_header_incomplete</comment>
         <translation>%1: unvollständig: %2 von mindestens %3 Bytes, sodass der Kopf der Datei abgeschnitten ist; wird sie noch kopiert? Sonst ist sie beschädigt: neu herunterladen</translation>
     </message>
     <message>
@@ -4393,6 +4373,10 @@
     <message>
         <source>Least recently used in each layer (LRU)</source>
         <translation>Am längsten ungenutzt, je Schicht (LRU)</translation>
+    </message>
+    <message>
+        <source>1 byte</source>
+        <translation>1 Byte</translation>
     </message>
 </context>
 <context>

@@ -815,11 +815,6 @@
         <translation>%1: &quot;weight_map&quot;: tệp của tensor %2 là %3; cần tên của một tệp trong cùng thư mục</translation>
     </message>
     <message>
-        <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
-        <comment>safetensors_too_short</comment>
-        <translation>%1: có %2 byte; cần một tệp safetensors, bắt đầu bằng 8 byte cho độ dài phần đầu</translation>
-    </message>
-    <message>
         <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
         <comment>safetensors_header_too_long</comment>
         <translation>%1: ghi rằng phần đầu có %2 byte; cần phần đầu safetensors tối đa %3</translation>
@@ -845,22 +840,7 @@
         <translation>%1 (trông giống một trang web)</translation>
     </message>
     <message>
-        <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
-        <comment>safetensors_header_cut</comment>
-        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte sau 8 byte đầu tiên, nhưng chỉ có %3; cần toàn bộ tệp</translation>
-    </message>
-    <message>
-        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
-        <comment>safetensors_data_cut</comment>
-        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp</translation>
-    </message>
-    <message>
-        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
-        <comment>safetensors_data_cut_in_tensor</comment>
-        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp (tensor cuối là %4)</translation>
-    </message>
-    <message>
-        <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <source>%1: has a size in bytes of %2 after its header; expected %3, which its tensors take</source>
         <comment>safetensors_data_left_over</comment>
         <translation>%1: có %2 byte sau phần đầu; cần đúng %3 byte của các tensor</translation>
     </message>
@@ -985,7 +965,7 @@
         <translation>%1: tensor %2 có kích thước %3 và kiểu dữ liệu %4; cần một số byte nguyên</translation>
     </message>
     <message>
-        <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <source>%1: tensor %2 has a size in bytes of %3 by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
         <comment>tensor_bytes_differ</comment>
         <translation>%1: tensor %2 có %3 byte theo &quot;data_offsets&quot;; cần %4 theo kích thước %5 và kiểu dữ liệu %6</translation>
     </message>
@@ -4201,12 +4181,12 @@
     </message>
     <message>
         <source>%1: incomplete: %2 of %3 bytes; is it still being copied? Otherwise it is damaged: fetch it again</source>
-        <comment>gguf_incomplete</comment>
+        <comment>file_incomplete</comment>
         <translation>%1: chưa đầy đủ: %2 trong %3 byte; tệp còn đang được chép? Nếu không thì nó bị hỏng: hãy tải lại</translation>
     </message>
     <message>
         <source>%1: incomplete: %2 of at least %3 bytes, so that its header is cut; is it still being copied? Otherwise it is damaged: fetch it again</source>
-        <comment>gguf_incomplete_at_least</comment>
+        <comment>file_header_incomplete</comment>
         <translation>%1: chưa đầy đủ: %2 trong ít nhất %3 byte, nên phần đầu tệp bị cắt; tệp còn đang được chép? Nếu không thì nó bị hỏng: hãy tải lại</translation>
     </message>
     <message>
@@ -4393,6 +4373,10 @@
     <message>
         <source>Least recently used in each layer (LRU)</source>
         <translation>Lâu không dùng nhất trong từng lớp (LRU)</translation>
+    </message>
+    <message>
+        <source>1 byte</source>
+        <translation>1 byte</translation>
     </message>
 </context>
 <context>

@@ -259,11 +259,11 @@ class TestCheckpoint : public QObject {
         row("end before begin", R"({"a":{"dtype":"F32","shape":[],"data_offsets":[4,0]}})", 4,
             "\"a\"|[4, 0]|expected an end that is not before");
         row("more bytes than the shape", R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,12]}})", 12,
-            "\"a\" has 12 bytes|expected 8|[2]|F32");
+            "\"a\" has a size in bytes of 12 |expected 8|[2]|F32");
         row("fewer bytes than the shape", R"({"a":{"dtype":"F32","shape":[1000,1000],"data_offsets":[0,4]}})", 4,
-            "\"a\" has 4 bytes|expected 4000000|[1000, 1000]");
+            "\"a\" has a size in bytes of 4 |expected 4000000|[1000, 1000]");
         row("bytes for an empty tensor", R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,4]}})", 4,
-            "\"a\" has 4 bytes|expected 0");
+            "\"a\" has a size in bytes of 4 |expected 0");
         row("name twice",
             R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
             4, "\"a\" appears twice|expected each name once");
@@ -286,10 +286,10 @@ class TestCheckpoint : public QObject {
             R"("b":{"dtype":"U8","shape":[9223372036854775807],"data_offsets":[9223372036854775807,18446744073709551614]}})",
             4, "fit 64 bits");
         row("data missing", R"({"a":{"dtype":"U8","shape":[5],"data_offsets":[0,5]}})", 4,
-            "truncated|promises 5 bytes|only 4 are there|\"a\"|expected the whole file");
+            "incomplete: |still being copied? Otherwise it is damaged: fetch it again");
         row("data left over", R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", 4,
-            "has 4 bytes after its header|expected the 3 bytes");
-        row("data of no tensor", "{}", 4, "has 4 bytes after its header|expected the 0 bytes");
+            "size in bytes of 4 after its header|expected 3, which its tensors take");
+        row("data of no tensor", "{}", 4, "size in bytes of 4 after its header|expected 0, which its tensors take");
         row("metadata a text", R"({"__metadata__":"x"})", 0, "\"__metadata__\" is \"x\"|expected an object");
         row("metadata null", R"({"__metadata__":null})", 0, "\"__metadata__\" is null|expected an object");
         row("metadata with a number", R"({"__metadata__":{"k":1}})", 0, "\"__metadata__\"|\"k\" is 1|expected a text");
@@ -356,16 +356,17 @@ class TestCheckpoint : public QObject {
         const auto row = [](const char* name, const QByteArray& file, const char* words) {
             QTest::newRow(name) << file << QString(words);
         };
-        row("no bytes", {}, "has 0 bytes|expected a safetensors file");
-        row("seven bytes", QByteArray(7, '\0'), "has 7 bytes|expected a safetensors file");
+        row("no bytes", {}, "incomplete: 0 of at least 8 bytes|still being copied?");
+        row("seven bytes", QByteArray(7, '\0'), "incomplete: 7 of at least 8 bytes|still being copied?");
         row("header of no bytes", QByteArray(8, '\0'), "begins with \"\"|expected \"{\"");
         row("header longer than the file", tests::little_endian(10) + "{}",
-            "truncated|promises 10 bytes|only 2 are there");
+            "incomplete: 10 of at least 18 bytes|still being copied?");
         row("header of 2^64 - 1 bytes", tests::little_endian(~quint64{0}) + "{}",
             "18446744073709551615|at most 100000000");
         row("header of 2^64 - 8 bytes", tests::little_endian(~quint64{7}) + "{}", "at most 100000000");
         row("header above 100 MB", tests::little_endian(100'000'001) + "{}", "100000001|at most 100000000");
-        row("header of just 100 MB", tests::little_endian(100'000'000) + "{}", "truncated|promises 100000000 bytes");
+        row("header of just 100 MB", tests::little_endian(100'000'000) + "{}",
+            "incomplete: 10 of at least 100000008 bytes");
         row("Git LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer");
         row("GGUF", QByteArray("GGUF\3\0\0\0", 8), "GGUF");
         row("zip", QByteArray("PK\3\4\0\0\10\10", 8), "zip");
@@ -391,10 +392,12 @@ class TestCheckpoint : public QObject {
         QVERIFY(!parse(whole));
         for (qsizetype n = 0; n < whole.size(); ++n) {
             QCOMPARE(mismatch(parse(whole.left(n)), ErrorKind::kInvalidModel,
-                              n < 8 ? "m: |expected" : "m: |truncated|are there"),
+                              "m: |incomplete: " + QString::number(n) + " of |still being copied?"),
                      "");
         }
-        QCOMPARE(mismatch(parse(whole + 'x'), ErrorKind::kInvalidModel, "m: |has 17 bytes|expected the 16 bytes"), "");
+        QCOMPARE(mismatch(parse(whole + 'x'), ErrorKind::kInvalidModel,
+                          "m: |size in bytes of 17 after its header|expected 16, which"),
+                 "");
     }
 
     void every_flipped_bit_of_a_header_is_an_error_or_a_right_table() {
@@ -483,7 +486,7 @@ class TestCheckpoint : public QObject {
         row("shard missing", R"({"weight_map":{"a":"s1.safetensors","b":"s7.safetensors"}})",
             "s7.safetensors: is missing|expected it|model.safetensors.index.json|\"b\"", ErrorKind::kNotFound);
         row("shard a folder", R"({"weight_map":{"a":"sub"}})", "sub: is a folder|expected a file");
-        row("shard broken", R"({"weight_map":{"a":"broken.safetensors"}})", "broken.safetensors: |expected");
+        row("shard broken", R"({"weight_map":{"a":"broken.safetensors"}})", "broken.safetensors: |incomplete: ");
         row("tensor not in its shard",
             R"({"weight_map":{"a":"s1.safetensors","x":"s1.safetensors","y":"s1.safetensors"}})",
             "s1.safetensors: |tensor \"x\" is missing|expected it here|model.safetensors.index.json|1 more");

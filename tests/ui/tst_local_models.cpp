@@ -368,7 +368,7 @@ class TestLocalModels : public QObject {
         searchAndWait(models);
         QCOMPARE(models.rowCount(), 1);
         models.estimate(request(), {});
-        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).contains(QStringLiteral("truncated")),
+        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).contains(QStringLiteral("incomplete")),
                                   qPrintable(verdict(models, 0)), 60'000);
         copy.write(bytes.mid(bytes.size() / 2));
         copy.close();

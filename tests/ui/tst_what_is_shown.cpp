@@ -553,6 +553,14 @@ class TestWhatIsShown : public QObject {
         QVERIFY2(text.contains(QStringLiteral("145.0 MiB")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("152060224")) && !text.contains(u'('), qPrintable(text));
         QVERIFY2(text.endsWith(QStringLiteral("145.0 MiB more.")), qPrintable(text));
+        for (const auto& [bytes, words] : {std::pair(0, "0 bytes"), std::pair(1, "1 byte"), std::pair(2, "2 bytes")}) {
+            const auto size = static_cast<std::uint64_t>(bytes);
+            QCOMPARE(engine::format_bytes(size), std::string(words));
+            QCOMPARE(bytesText(size), QString::fromLatin1(words));
+            const engine::Message exact = engine::messages::ram_too_small(
+                engine::ByteSize{kBytes}, engine::ByteSize{kBytes}, engine::ByteSize{size, Style::kExact});
+            QVERIFY2(exact.english().ends_with(std::string(", ") + words + " more."), exact.english().c_str());
+        }
     }
 
     // The sides of a layer work at the same time: their lanes begin together, and idle

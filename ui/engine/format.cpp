@@ -39,6 +39,7 @@ QString instructionSetText(const QString& name) {
 }  // namespace
 
 QString bytesText(quint64 bytes) {
+    if (bytes == 1) return Format::tr("1 byte");  // Qt has one form for all numbers
     return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeIecFormat);
 }
 
