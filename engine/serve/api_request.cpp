@@ -36,12 +36,24 @@ class Fields {
         const auto it = object_.find(name);
         return it == object_.end() || it->is_null() ? nullptr : &*it;
     }
-    // The first of the names that the request contains; the last name if it contains
-    // none.
-    const char* first_of(std::initializer_list<const char*> names) const {
-        const auto* const given =
-            std::find_if(names.begin(), names.end() - 1, [&](const char* name) { return find(name); });
-        return *given;
+    // Of the names for one thing, the one that the request contains; the last name if it
+    // contains none.
+    const char* one_of(std::initializer_list<const char*> names) const {
+        const char* given = nullptr;
+        for (const char* name : names) {
+            if (find(name) == nullptr) continue;
+            if (given == nullptr) given = name;
+            check_same(given, *this, name);
+        }
+        return given != nullptr ? given : *(names.end() - 1);
+    }
+    // Refuses two fields for one thing that contradict each other.
+    void check_same(const char* name, const Fields& other, const char* other_name) const {
+        const json *value = find(name), *other_value = other.find(other_name);
+        if (value == nullptr || other_value == nullptr || *value == *other_value) return;
+        const std::string field = other.path_ + other_name;
+        refuse_field(field, *other_value,
+                     "what \"" + path_ + name + "\" says, " + describe(*value).english() + ": both name the same");
     }
     // also: a value that the caller takes besides these, for the message.
     std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback,
@@ -106,7 +118,7 @@ SamplerSettings sampler_of(const Fields& fields) {
     sampler.top_k = static_cast<int>(fields.integer("top_k", -1, 1'000'000, 0));
     sampler.top_k = std::max(0, sampler.top_k);  // -1 also means off
     sampler.min_p = fields.number("min_p", 0, 1, 0);
-    sampler.repeat_penalty = fields.number(fields.first_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
+    sampler.repeat_penalty = fields.number(fields.one_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
     // As in llama.cpp: 0 means none of the tokens so far, -1 all of them.
     const std::int64_t window =
         fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), sampler.repeat_window);
@@ -234,7 +246,7 @@ std::vector<ChatMessage> messages_of(const Fields& fields) {
         turn.content = content_of(message, at, turn.role);
         turn.name = given.text("name");
         if (turn.role == Role::kAssistant) {
-            turn.thought = given.text(given.first_of({"reasoning_content", "reasoning"}));
+            turn.thought = given.text(given.one_of({"reasoning_content", "reasoning"}));
             turn.tool_calls = tool_calls_of(given, at);
         }
         if (turn.role == Role::kTool) turn.tool_call_id = given.text("tool_call_id");
@@ -300,6 +312,7 @@ std::string thinking_of(const Fields& fields) {
         }
     }
     const Fields given(*variables, std::string(kName) + ".");
+    for (const char* name : {"enable_thinking", "reasoning_effort"}) given.check_same(name, fields, name);
     for (const Fields* where : {&given, &fields}) {
         if (where->find("enable_thinking") != nullptr) return where->boolean("enable_thinking", true) ? "on" : "off";
     }
@@ -310,7 +323,7 @@ std::string thinking_of(const Fields& fields) {
 // -1: until the end of the turn or of the context.
 int limit_of(const Fields& fields, int least, int fallback) {
     constexpr std::int64_t kMostAnswerTokens = 100'000'000;
-    const char* name = fields.first_of({"max_completion_tokens", "max_tokens", "n_predict"});
+    const char* name = fields.one_of({"max_completion_tokens", "max_tokens", "n_predict"});
     if (const json* given = fields.find(name); given != nullptr && given->dump() == "-1") return -1;
     return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback, "-1"));
 }

@@ -38,7 +38,15 @@ class Connection final : public httplib::Stream, public HttpSocket {
     bool is_readable() const override { return has_input(); }
     bool is_writable() const override { return can_send(); }
     ssize_t read(char* to, std::size_t size) override { return receive(to, size); }
-    ssize_t write(const char* from, std::size_t size) override { return send(from, size); }
+    // httplib has no phrase for 499 and writes that of 500, which is as long as this one.
+    ssize_t write(const char* from, std::size_t size) override {
+        constexpr std::string_view kHead = "HTTP/1.1 499 ", kPhrase = "Client Closed Request";
+        std::string own;
+        if (std::string_view(from, size).starts_with(kHead) && size > kHead.size() + kPhrase.size()) {
+            from = own.assign(from, size).replace(kHead.size(), kPhrase.size(), kPhrase).data();
+        }
+        return send(from, size);
+    }
     void get_remote_ip_and_port(std::string&, int&) const override {}  // not used
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return descriptor(); }

@@ -72,6 +72,8 @@ class LoopbackClient {
         }
         return parse(received_);
     }
+    // The other side reads an end, and can still answer.
+    void end_sending() { ::shutdown(socket_, SHUT_WR); }
     // At once, without a word.
     void close() {
         if (socket_ >= 0) ::close(socket_);

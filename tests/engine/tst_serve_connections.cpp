@@ -184,6 +184,20 @@ class TestServeConnections : public QObject {
             kPatienceMs);
     }
 
+    // It counts as one that has left. What it is told is no error of the server's.
+    void clientThatEndsItsSending_isToldSo() {
+        GateSession session;
+        Running running(session, "gate");
+        LoopbackClient client(running.port());
+        client.send(running.text("POST", kChat, QJsonDocument(chat_body()).toJson().toStdString()));
+        session.wait_for_begun(1);
+        client.end_sending();
+        session.wait_for_stopped(1);
+        const std::string& answer = client.read_until("whole.");
+        QVERIFY2(answer.starts_with("HTTP/1.1 499 Client Closed Request\r\n"), answer.c_str());
+        QVERIFY2(answer.find("The client left before its answer was whole.") != std::string::npos, answer.c_str());
+    }
+
     void clientThatLeavesTheQueue_isNeverAnswered() {
         GateSession session;
         Running running(session, "gate");

@@ -100,7 +100,7 @@ class TestServeParts : public QObject {
         const ApiRequest request = parse_chat_request(R"({"model": "m", "messages": [
             {"role": "developer", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "H"},
             {"type": "text", "text": "i"}]}, {"role": "assistant", "content": "Yes"}], "temperature": 0.5, "top_p": 0.9,
-            "max_completion_tokens": 7, "max_tokens": 99, "stop": "end", "seed": -3, "n": 1, "stream": true,
+            "max_completion_tokens": 7, "max_tokens": 7, "stop": "end", "seed": -3, "n": 1, "stream": true,
             "stream_options": {"include_usage": true}, "logprobs": true, "top_logprobs": 4, "user": "whoever"})");
         QCOMPARE(request.model, std::string("m"));
         QVERIFY(request.stream && request.include_usage && !request.echo);
@@ -262,6 +262,11 @@ class TestServeParts : public QObject {
         QCOMPARE(answer.max_tokens, 7);
         QVERIFY(answer.ignore_end && !answer.prompt_only);
         QVERIFY(answer.raw_special);  // as other servers do it
+        const ApiRequest same = parse_completion_request(
+            R"({"prompt": "a", "max_tokens": 7, "n_predict": 7, "max_completion_tokens": null, "repeat_penalty": 2,
+                "repetition_penalty": 2.0})");
+        QCOMPARE(same.prompts[0].max_tokens, 7);
+        QCOMPARE(same.prompts[0].sampler.repeat_penalty, 2.0F);
         const ApiRequest plain = parse_completion_request(R"({"prompt": ["a", "b"], "parse_special": false})");
         QVERIFY(!plain.prompts[0].raw_special && !plain.prompts[1].raw_special);
         const auto sampler_of = [](const char* window) {
@@ -354,6 +359,17 @@ class TestServeParts : public QObject {
         chat("temperature", R"(, "temperature": -1)", R"("temperature" is -1; expected a number from 0.0 to 100.0.)");
         chat("text for a number", R"(, "top_p": "1")", R"("top_p" is "1"; expected a number from 0.0 to 1.0.)");
         chat("max_tokens", R"(, "max_tokens": 0)", R"("max_tokens" is 0; expected -1 or an integer from 1)");
+        chat("two limits", R"(, "n_predict": 5, "max_tokens": 7)",
+             R"("n_predict" is 5; expected what "max_tokens" says, 7: both name the same.)");
+        chat("three limits", R"(, "n_predict": 7, "max_tokens": 7, "max_completion_tokens": 8)",
+             R"("max_tokens" is 7; expected what "max_completion_tokens" says, 8: both name the same.)");
+        chat("two penalties", R"(, "repetition_penalty": 1.1, "repeat_penalty": 1.2)",
+             R"("repeat_penalty" is 1.2; expected what "repetition_penalty" says, 1.1: both name the same.)");
+        chat("two ways to think", R"(, "enable_thinking": true, "chat_template_kwargs": {"enable_thinking": false})",
+             R"("enable_thinking" is true; expected what "chat_template_kwargs.enable_thinking" says, false: both)");
+        chat(
+            "two efforts", R"(, "reasoning_effort": "low", "chat_template_kwargs": {"reasoning_effort": "high"})",
+            R"("reasoning_effort" is "low"; expected what "chat_template_kwargs.reasoning_effort" says, "high": both)");
         chat("half a token", R"(, "max_tokens": 1.5)", R"("max_tokens" is 1.5; expected -1 or an integer from 1)");
         chat("huge", R"(, "max_tokens": 18446744073709551615)", R"("max_tokens" is 18446744073709551615)");
         chat("several answers", R"(, "n": 2)", R"("n" is 2; expected 1: this server gives one answer)");
