@@ -49,12 +49,24 @@ ListedModel look_at(engine::FoundModel found) {
     return listed;
 }
 
+// For a column of the table: the beginning and the end, which tells files of one model
+// apart. The line below the table has all of it.
+std::string cut(const std::string& name) {
+    constexpr std::size_t kMost = 64, kEnd = 24;  // bytes
+    if (name.size() <= kMost) return name;
+    const auto is_inside_character = [&](std::size_t at) { return (name[at] & 0xC0) == 0x80; };
+    std::size_t begin = kMost - kEnd - 3, end = name.size() - kEnd;
+    while (is_inside_character(begin)) --begin;
+    while (is_inside_character(end)) --end;
+    return name.substr(0, begin) + "..." + name.substr(end);
+}
+
 std::vector<engine::Cell> row_of(const ListedModel& listed) {
     const auto& [model, fit] = listed;
     const auto shown = [](bool known, engine::Cell cell) { return known ? std::move(cell) : engine::Cell(""); };
-    return {model.name,
+    return {cut(model.name),
             std::string(name_of(model.origin)),
-            model.family,
+            cut(model.family),
             shown(model.bytes > 0, engine::format_bytes(model.bytes)),
             shown(model.bits > 0, model.bits),
             shown(model.n_experts > 0, std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers)),

@@ -160,6 +160,20 @@ class TestCliModels : public QObject {
                  own.out.constData());
     }
 
+    // As long as a file system lets it be, of characters of two bytes.
+    void longName_isCutInTheTableAlone() {
+        const QString name = QStringLiteral("x") + QString(QChar(0xe4)).repeated(122) + QStringLiteral("-Q4_K_M");
+        const QString path = putWhole(QStringLiteral(".lmstudio/models/ann/x/") + name + QStringLiteral(".gguf"));
+        QVERIFY(QFile::exists(path));
+        const CliOutcome list = run({});
+        QCOMPARE(QString::fromUtf8(list.out).toUtf8(), list.out);  // no character is cut
+        const QList<QByteArray> lines = list.out.split('\n');
+        QVERIFY2(lines[1].startsWith("x\u00e4") && lines[1].contains("...\u00e4") && lines[1].contains("-Q4_K_M  LM"),
+                 lines[1].constData());
+        QVERIFY2(lines[1].size() < 200, lines[1].constData());
+        QVERIFY2(list.out.contains(name.toUtf8() + ": " + path.toUtf8()), list.out.constData());
+    }
+
     // A file that ends too early may be still on its way.
     void incompleteFile_isNamed_byTheListAndByInfo() {
         const QString path = putWhole(QStringLiteral(".lmstudio/models/ann/x/a.gguf"));
