@@ -42,6 +42,21 @@ engine::ChatMessage message(const std::string& role, std::string content) {
     throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::no_such_role(role));
 }
 
+// A text, or a list of parts with texts, as the server takes it.
+std::string content_of(const engine::JsonPart& content) {
+    const auto text_of = [](const engine::JsonPart& text) {
+        if (!text.value().is_string()) text.bad(engine::messages::text_or_parts);
+        return text.value().get<std::string>();
+    };
+    if (!content.value().is_array()) return text_of(content);
+    std::string text;
+    for (const engine::JsonPart& part : content.items()) {
+        if (part.text("type", "") != "text") part.bad(engine::messages::text_or_parts);
+        text += text_of(part.at("text"));
+    }
+    return text;
+}
+
 // "user:Hello" each, or "-": [{"role": ..., "content": ...}, ...] on standard input.
 std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turns) {
     std::vector<engine::ChatMessage> messages;
@@ -57,9 +72,7 @@ std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turn
         throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::conversation_no_json);
     }
     for (const engine::JsonPart& turn : engine::JsonPart(list, "standard input").items()) {
-        const nlohmann::json& content = turn.at("content").value();
-        if (!content.is_string()) turn.at("content").bad(engine::messages::a_text);
-        messages.push_back(message(turn.text("role"), content.get<std::string>()));
+        messages.push_back(message(turn.text("role"), content_of(turn.at("content"))));
     }
     return messages;
 }

@@ -591,6 +591,16 @@ class TestCli : public QObject {
             tokenize(words("%1 --chat -", {kDemo}),
                      R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}])");
         QCOMPARE(fromInput.out, chat.out);
+        const Outcome parts = tokenize(
+            words("%1 --chat -", {kDemo}),
+            R"([{"role": "system", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]},
+                {"role": "user", "content": "Hi: you"}])");
+        QCOMPARE(parts.out, chat.out);
+        for (const char* content : {"[{\"type\": \"image_url\"}]", "[1]", "[{\"type\": \"text\"}]", "1"}) {
+            const Outcome refused = tokenize(words("%1 --chat -", {kDemo}),
+                                             QByteArray("[{\"role\": \"user\", \"content\": ") + content + "}]");
+            QVERIFY2(refused.err.contains("a list of parts of type \"text\""), refused.err.constData());
+        }
         QCOMPARE(tokenize(words("%1 --chat judge:Hi", {kDemo})).status, 1);
         QVERIFY(tokenize(words("%1 --chat -", {kDemo}), "[1]").err.contains("standard input"));
     }
