@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "kernels/cpu/compiled_sets.h"
 #include "kernels/cpu/limit_loops.h"
 #include "kernels/cpu_features.h"
 
@@ -81,7 +82,9 @@ Loop best_f32() {
 
 Loop best_bf16() {
 #if defined(__x86_64__)
-    if (cpu_features().avx512_bf16) return {bf16_avx512_bf16, 4.0 * kChains * 16};
+    if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx512_bf16")) {
+        if (cpu_features().avx512_bf16) return {bf16_avx512_bf16, 4.0 * kChains * 16};
+    }
     if (cpu_features().avx512) return {bf16_avx512, 2.0 * kChains * 16};
     if (cpu_features().avx2) return {bf16_avx2, 2.0 * kChains * 8};
 #endif

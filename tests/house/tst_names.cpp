@@ -116,6 +116,27 @@ class TestNames : public QObject {
         QVERIFY2(twice.isEmpty(), qPrintable(QStringLiteral("rename one of each:\n") + twice.join(u'\n')));
     }
 
+    // A computer without these sets does not compile their files: a program that names their functions would
+    // not link there.
+    void setsThatABuildLeavesOut_areNamedOnlyWhereTheyAreCompiled() {
+        static const QRegularExpression left(
+            QStringLiteral("avx512_(?:bf16|vbmi)::|\\w_avx512_(?:bf16|vbmi)\\b(?!\\.)"));
+        static const QRegularExpression own(QStringLiteral("_avx512_(?:bf16|vbmi)\\.cpp$"));
+        int named = 0;
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(std::filesystem::path(OFFSTAGE_SOURCE_DIR) / "kernels")) {
+            const QString path = QString::fromStdString(entry.path().string());
+            if (!path.endsWith(QStringLiteral(".cpp")) || own.match(path).hasMatch()) continue;
+            QFile file(path);
+            QVERIFY(file.open(QFile::ReadOnly));
+            const QString text = QString::fromUtf8(file.readAll());
+            if (!left.match(text).hasMatch()) continue;
+            QVERIFY2(text.contains(QStringLiteral("OFFSTAGE_COMPILED_SETS")), qPrintable(path));
+            ++named;
+        }
+        QVERIFY(named >= 3);
+    }
+
     void settings_areInOneTable() {
         // The second one copies all, whatever they are called.
         const QStringList own{QStringLiteral("ui/base/settings.h"), QStringLiteral("ui/settings/settings_format.cpp")};
