@@ -159,7 +159,9 @@ class TestSuggestions : public QObject {
         found[1].path = "/models/b.gguf";
         found[2].name = "Moonlight-16B-A3B-Instruct";
         found[2].problem = messages::loading_cancelled;
-        const std::vector<Suggestion> all = suggest_models(wanted(12 * kGiB, 64 * kGiB), found, {}, {});
+        SuggestionRequest request = wanted(12 * kGiB, 64 * kGiB);
+        request.contexts = {2048};
+        const std::vector<Suggestion> all = suggest_models(request, found, {}, {});
         QCOMPARE(all[0].here, found[0].path);
         QCOMPARE(all[1].here, found[1].path);
         QVERIFY(all[2].here.empty());
@@ -187,6 +189,7 @@ class TestSuggestions : public QObject {
         offstage::kernels::ThreadPool pool(1);
         CpuOperations host(pool, offstage::kernels::GemmMode::kF32);
         SuggestionRequest request = wanted(12 * kGiB, 64 * kGiB);
+        request.contexts = {2048};
         const std::vector<Suggestion> accounted = suggest_models(request, {}, {}, {});
         int opened = 0;
         request.load.opens_device = [&](std::uint64_t vram) {
