@@ -124,7 +124,8 @@ class CudaContext {
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
     // The same by a kernel, which may be recorded; whole words, to the address from
-    // mapped().
+    // mapped(). For a point right behind some of these host_wait() looks in the host's
+    // memory first, which is sooner than the runtime knows.
     virtual void store(void* mapped_host, const void* device, std::size_t bytes) = 0;
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;  // on the compute queue
     // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0:

@@ -98,8 +98,8 @@ class Backend {
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
     // download() of some thousand words as an operation that may be repeated
-    // (begin_repeated()). mapped: the address that mapped() returns for `host`, or
-    // nullptr.
+    // (begin_repeated()); a point right behind it may be seen sooner. mapped: the address
+    // that mapped() returns for `host`, or nullptr.
     virtual void store(void* host, std::byte* /*mapped*/, const void* device, std::size_t bytes) {
         download(host, device, bytes);
     }

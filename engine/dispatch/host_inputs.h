@@ -33,18 +33,22 @@ class HostInputs {
         on_way_ = came_ = false;
     }
     // Starts the copy if it has not been started. Compute queue; as_operation: by
-    // Backend::store().
+    // Backend::store(), and set_stored() must follow.
     void fetch(bool as_operation = false) {
         if (on_way_ || device_.shares_host_memory()) return;
         const auto first = static_cast<std::size_t>(first_);
         const auto n = static_cast<std::size_t>(n_);
+        on_way_ = true;
         if (as_operation) {
             copy_.store(first, inputs_ + first_, n);
         } else {
             device_.download(copy_.host() + first, inputs_ + first_, n * sizeof(float));
+            there_ = device_.record(DeviceEvent::Queue::kCompute);
         }
-        there_ = device_.record(DeviceEvent::Queue::kCompute);
-        on_way_ = true;
+    }
+    // A point behind the copy, if it has been started.
+    void set_stored(DeviceEvent point) {
+        if (on_way_) there_ = point;
     }
     // Waits for the copy. Returns the address of the whole input's first row.
     const float* get() {

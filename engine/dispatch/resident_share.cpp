@@ -9,12 +9,6 @@ bool ResidentShare::begin(std::int64_t layer, bool wanted) {
     return on_;
 }
 
-void ResidentShare::compute(const std::int32_t* chosen, const float* input, float* out, DeviceEvent begin) {
-    span_.begin = begin;
-    residents_.compute(layer_, chosen, input, out);
-    span_.end = device_.record(DeviceEvent::Queue::kCompute);
-}
-
 std::span<const std::uint8_t> ResidentShare::looked_up(std::span<const Assignment> assignments) {
     looked_up_.clear();
     for (std::size_t i = 0; on_ && i < assignments.size(); ++i) {

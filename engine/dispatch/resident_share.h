@@ -15,26 +15,23 @@ namespace offstage::engine {
 class ResidentShare {
   public:
     // The referents must outlive this object.
-    ResidentShare(const ExpertStore& experts, Backend& device, ResidentLayers& residents)
-        : experts_(experts), device_(device), residents_(residents) {}
+    ResidentShare(const ExpertStore& experts, ResidentLayers& residents) : experts_(experts), residents_(residents) {}
 
     // Whether the device computes a share of this layer; if not `wanted` it does not.
     bool begin(std::int64_t layer, bool wanted);
-    // After begin() was true; `begin` was recorded right before. See
-    // ResidentLayers::compute().
-    void compute(const std::int32_t* chosen, const float* input, float* out, DeviceEvent begin);
-    const LayerWork::Span& span() const { return span_; }
+    // After begin() was true. See ResidentLayers::compute().
+    void compute(const std::int32_t* chosen, const float* input, float* out) {
+        residents_.compute(layer_, chosen, input, out);
+    }
     // For each assignment, 1 if compute() has its expert; empty if the device computed
     // no share.
     std::span<const std::uint8_t> looked_up(std::span<const Assignment> assignments);
 
   private:
     const ExpertStore& experts_;
-    Backend& device_;
     ResidentLayers& residents_;
     std::int64_t layer_ = 0;
     bool on_ = false;
-    LayerWork::Span span_;
     std::vector<std::uint8_t> looked_up_;
 };
 

@@ -84,16 +84,14 @@ void MoeLayer::run(const MoeCall& call) {
         run_deferred(call);
         return;
     }
-    choice_was_awaited_ |= looks_up();
     LayerRecorder::Events events;
     events.timed = recorder_.is_timed();
     events.begin = recorder_.last_end();
     call.normalise();
-    route(call);
-    fetch();  // of the layers before: they are there when this layer's choice is
-    events.routed = device_.record(Queue::kCompute);
+    events.routed = route(call);
     device_.end_repeated();
-    const bool shares = compute_ahead(call, events.shared_end);
+    LayerWork::Span share;
+    const bool shares = compute_ahead(call, events.shared_end, share);
     {
         const HostTimes::Scope waiting(dispatcher_.host_times(), Phase::kWaiting);
         device_.host_wait(events.routed);
@@ -108,7 +106,7 @@ void MoeLayer::run(const MoeCall& call) {
                 shares ? residents_->share.looked_up(schedule.assignments) : std::span<const std::uint8_t>());
     if (!device_.ok()) return;
     const kernels::NeuronCounts before = operations_.neurons();
-    execute(call, schedule, shares);
+    execute(call, schedule, shares ? &share : nullptr);
     if (repeats()) device_.begin_repeated(place(behind(call.layer)));
     call.clear_sum();
     rows_.combine(call.sum);
@@ -134,8 +132,7 @@ bool MoeLayer::looks_up() const {
 // steps that need none rarely have any.
 bool MoeLayer::is_step_timed() {
     if (!looks_up()) return true;
-    n_untimed_ = choice_was_awaited_ ? 0 : (n_untimed_ + 1) % kStepsOfOneTimed;
-    choice_was_awaited_ = false;
+    n_untimed_ = (n_untimed_ + 1) % kStepsOfOneTimed;
     return n_untimed_ == 0;
 }
 
@@ -185,8 +182,9 @@ void MoeLayer::run_deferred(const MoeCall& call) {
     experts_.places().poll();
 }
 
-// Router, guesses, and their copies to the host with the experts' inputs.
-void MoeLayer::route(const MoeCall& call) {
+// Router, guesses, and their copies to the host with the experts' inputs. Returns the
+// point behind them.
+DeviceEvent MoeLayer::route(const MoeCall& call) {
     const StepContext& step = call.step;
     rows_.begin(step.n_tokens, step.wanted);
     device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
@@ -204,20 +202,25 @@ void MoeLayer::route(const MoeCall& call) {
     if (wanted.n > 0 && wanted.n <= kEagerTokens && (!on_device_alone || neurons_.thetas.leaves_out())) {
         inputs_.fetch(repeats());
     }
+    fetch();  // of the layers before: they are there when this layer's choice is
+    const DeviceEvent there = device_.record(Queue::kCompute);
+    inputs_.set_stored(there);
+    return there;
 }
 
 // The device's work while the router's choice is copied to the host. Returns whether it
 // computes its share of the experts.
-bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end) {
+bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end, LayerWork::Span& share) {
     const bool shares =
         residents_ != nullptr &&
         residents_->share.begin(
             call.layer, looks_up() && rows_.room_behind() && dispatcher_.uses_residents() && !executors_.any_insists());
     if (repeats()) device_.begin_repeated(place(ahead(call.layer)));
     call.compute_shared();
-    if (shares || (call.shared && !device_.shares_host_memory())) shared_end = device_.record(Queue::kCompute);
+    if (shares || (call.shared && !device_.shares_host_memory())) shared_end = recorder_.point();
     if (shares) {
-        residents_->share.compute(rows_.chosen(), call.step.normalised, rows_.outputs().device(), shared_end);
+        residents_->share.compute(rows_.chosen(), call.step.normalised, rows_.outputs().device());
+        share = {shared_end, recorder_.point()};
     }
     device_.end_repeated();
     return shares;
@@ -250,14 +253,14 @@ Schedule& MoeLayer::decide(const MoeCall& call) {
     return schedule;
 }
 
-void MoeLayer::execute(const MoeCall& call, Schedule& schedule, bool shares) {
+void MoeLayer::execute(const MoeCall& call, Schedule& schedule, const LayerWork::Span* share) {
     const HostTimes::Scope computing(dispatcher_.host_times(), Phase::kComputing);
     Prefetcher& prefetcher = mover_.prefetcher();
     work_.begin(call.layer, call.step.normalised, schedule.assignments);
     for (std::size_t n = 0; neurons_.thetas.leaves_out() && n < work_.active_shares.size(); ++n) {
         work_.active_shares[n] = dispatcher_.cost().active_share(call.layer, static_cast<std::int64_t>(n) + 1);
     }
-    if (shares) work_.device_times.push_back(residents_->share.span());
+    if (share != nullptr) work_.device_times.push_back(*share);
     prefetcher.read_ahead(call.layer, schedule.assignments, guesses_.next());
     mover_.begin_layer(call.layer, schedule.assignments);  // copies first: they take longest
     executors_.submit(work_);

@@ -34,12 +34,12 @@ namespace offstage::engine {
 // experts are computed without waiting for it (DeferredLayers), a token's or, where the
 // device groups them, those of a prompt's tokens: the host reads the choice while the
 // device computes the layers after it, and only then updates its counts and records; in a
-// step that is submitted as a whole (begin_step()) after its end. Times of a token's such
-// layers are measured in one step of kStepsOfOneTimed. In other layers the device
-// computes its share of a token's experts at once (ResidentShare), and the host handles
-// the rest. Such a layer has two sequences (Backend::begin_repeated): up to the choice,
-// with the work after the experts of the layer before; and the device's share. Between
-// them and those of the next layer the host waits once.
+// step that is submitted as a whole (begin_step()) after its end. In other layers the
+// device computes its share of a token's experts at once (ResidentShare), and the host
+// handles the rest. Such a layer has two sequences (Backend::begin_repeated): up to the
+// choice, with the work after the experts of the layer before; and the device's share.
+// Between them and those of the next layer the host waits once. Times of a token's layers
+// in which the device looks up experts are measured in one step of kStepsOfOneTimed.
 //
 // The rows of a step are the (token, chosen expert) pairs of the wanted tokens
 // (StepContext::wanted), grouped by expert. The router's choice for other tokens is still
@@ -117,7 +117,7 @@ class MoeLayer {
         Residents(const ExpertGrid& grid, ExpertStore& experts, Backend& device, RoutedRows& rows,
                   LayerRecorder& recorder, std::int64_t max_step)
             : layers(grid, experts, device),
-              share(experts, device, layers),
+              share(experts, layers),
               deferred(grid, device, layers, rows, recorder, max_step) {}
         ResidentLayers layers;
         ResidentShare share;
@@ -132,10 +132,10 @@ class MoeLayer {
     bool needs_no_choice(const MoeCall& call);
     bool groups_on_device(const MoeCall& call);
     void run_deferred(const MoeCall& call);
-    void route(const MoeCall& call);
-    bool compute_ahead(const MoeCall& call, DeviceEvent& shared_end);
+    DeviceEvent route(const MoeCall& call);
+    bool compute_ahead(const MoeCall& call, DeviceEvent& shared_end, LayerWork::Span& share);
     Schedule& decide(const MoeCall& call);
-    void execute(const MoeCall& call, Schedule& schedule, bool shares);
+    void execute(const MoeCall& call, Schedule& schedule, const LayerWork::Span* share);
     void record_ended();
     void record_deferred(const DeferredLayers::Layer& layer);
 
@@ -159,11 +159,8 @@ class MoeLayer {
     std::int64_t n_tokens_ = 0;  // of the step
     bool prefill_ = false;
     bool whole_ = false;
-    bool finished_ = true;  // the step before
-    // Of steps whose layers look up their experts: since the last one with times; whether
-    // the last one waited for a choice.
-    int n_untimed_ = 0;
-    bool choice_was_awaited_ = true;
+    bool finished_ = true;                  // the step before
+    int n_untimed_ = kStepsOfOneTimed - 1;  // steps that look up experts since the last one with times
 };
 
 }  // namespace offstage::engine

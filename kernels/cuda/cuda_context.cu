@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/cuda/arrival_word.cuh"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/cuda_graphs.cuh"
 #include "kernels/cuda/device_memory.cuh"
@@ -29,7 +30,7 @@ constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see 
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
-constexpr std::size_t kArrivalBytes = kArrivals * sizeof(unsigned);
+constexpr std::size_t kArrivalBytes = (kArrivals + 1) * sizeof(unsigned);  // and the count of stores with a number
 
 class Context final : public CudaContext {
   public:
@@ -59,9 +60,10 @@ class Context final : public CudaContext {
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
     void store(void* mapped_host, const void* device, std::size_t bytes) override {
-        if (!begin_operation()) return;
-        cuda::store(worker_, static_cast<const std::uint32_t*>(device),
-                    static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)), static_cast<std::uint32_t*>(mapped_host));
+        if (n_stores_ == kMostStores) start_stores(false);
+        stores_[n_stores_++] = {static_cast<const std::uint32_t*>(device), static_cast<std::uint32_t*>(mapped_host),
+                                static_cast<std::int64_t>(bytes / sizeof(std::uint32_t))};
+        if (worker_.kept == nullptr) start_stores(false);
     }
     void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
@@ -145,6 +147,8 @@ class Context final : public CudaContext {
     }
     // After a failure nothing more is started: its inputs would be garbage.
     bool begin_operation() {
+        start_stores(false);
+        handed_.is_last = false;
         if (!worker_.failure.none()) return false;
         if (worker_.kept != nullptr) return true;  // recording to a list calls no driver function
         replay_.forget_again();
@@ -152,6 +156,7 @@ class Context final : public CudaContext {
     }
     // Call it before other work goes to the compute queue or must follow it.
     void start_kept() {
+        start_stores(false);
         replay_.forget_again();
         if (worker_.kept == nullptr) return;
         (void)select_device();
@@ -185,6 +190,10 @@ class Context final : public CudaContext {
         return queue == CudaQueue::kCompute && worker_.kept != nullptr && ticket >= worker_.kept->first_ticket();
     }
     void clear_arrivals();
+    // Those that wait for others of a sequence, by one kernel; numbered: a point follows.
+    void start_stores(bool numbered);
+    // Looks for the host's word for a point; false: wait for its event.
+    bool has_arrived(std::uint64_t ticket, cudaEvent_t event);
     // copy(copies) begins copies on that stream. As a whole they are refused or done.
     template <typename Copy>
     std::uint64_t begin_copy(std::uint64_t after_compute, const Copy& copy);
@@ -200,6 +209,16 @@ class Context final : public CudaContext {
     EventRing compute_points_;
     EventRing copy_points_;
     Replay replay_{compute_points_, memory_};
+    HostStore stores_[kMostStores];  // submitted, not started
+    std::size_t n_stores_ = 0;
+    ArrivalWord word_;
+    // The last stores with a number, and the points right behind them.
+    struct {
+        std::uint32_t number = 0;
+        std::uint64_t first = 0, last = 0;  // tickets; 0: none
+        bool is_last = false;               // nothing but points has followed
+    } handed_;
+    std::uint64_t arrived_ = 0, known_ = 0;  // the last such point that has happened by its number, by the runtime
     StagedKeys staged_keys_;
     StripCopies strip_copies_;
     std::unique_ptr<Cublas> cublas_;
@@ -258,6 +277,7 @@ bool Context::open(CudaOpening& opening) {
     if (status == cudaSuccess) status = strip_copies_.open();
     is_open_ = status == cudaSuccess;
     if (is_open_) memory_.open(ordinal, compute_.get(), copy_.get());
+    if (is_open_) word_.open();
     if (is_open_) cublas_ = Cublas::load();
     if (cublas_ != nullptr &&
         cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
@@ -402,10 +422,32 @@ std::uint64_t Context::begin_copy(std::uint64_t after_compute, const Copy& copy)
     return 0;
 }
 
+void Context::start_stores(bool numbered) {
+    const std::size_t n = std::exchange(n_stores_, 0);
+    if (n == 0 || !begin_operation()) return;
+    numbered = numbered && worker_.arrivals != nullptr && word_.mapped() != nullptr;
+    store_for_host(worker_, stores_, n, numbered ? worker_.arrivals + kArrivals : nullptr,
+                   numbered ? word_.mapped() : nullptr);
+    if (numbered) handed_ = {word_.announce(), 0, 0, true};
+}
+
+bool Context::has_arrived(std::uint64_t ticket, cudaEvent_t event) {
+    if (ticket <= arrived_) return true;
+    const bool there = ticket >= handed_.first && ticket <= handed_.last && worker_.failure.none() &&
+                       word_.wait_for(handed_.number, event);
+    if (there) arrived_ = ticket;
+    return there;
+}
+
 std::uint64_t Context::record(CudaQueue queue) {
     // A ticket is given even after a failure, so that no waiter hangs.
+    if (queue == CudaQueue::kCompute) start_stores(true);
     EventRing& points = ring(queue);
     const cudaEvent_t event = points.next();
+    if (queue == CudaQueue::kCompute && handed_.is_last) {
+        handed_.last = points.last();
+        if (handed_.first == 0) handed_.first = handed_.last;
+    }
     if (queue == CudaQueue::kCompute && worker_.kept != nullptr) {
         worker_.kept->add_point(event, points.last());
     } else if (select_device()) {
@@ -425,6 +467,7 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !select_device()) return;
+    if (queue == CudaQueue::kCompute && has_arrived(ticket, event)) return;
     // A layer's choice arrives sooner than a sleeping thread can be woken. A prompt's
     // step takes seconds, during which the processor has other work.
     const auto begin = std::chrono::steady_clock::now();
@@ -436,6 +479,7 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
 
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) return false;
+    if (queue == CudaQueue::kCompute && ticket <= arrived_) return true;
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !select_device()) return true;  // after a failure no wait may last forever
     const cudaError_t status = cudaEventQuery(event);
@@ -452,6 +496,11 @@ double Context::elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue
     const cudaEvent_t to = ring(end_queue).timed(end);
     if (from == nullptr || to == nullptr) return 0;
     if (is_kept(begin_queue, begin) || is_kept(end_queue, end) || !use_device()) return 0;
+    // What the host knows by a word has happened; the runtime may not know it yet.
+    if (known_ < arrived_ && cudaEventSynchronize(compute_points_.find(arrived_)) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    known_ = arrived_;
     float ms = 0.0f;
     if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) {
         (void)cudaGetLastError();
@@ -465,6 +514,7 @@ void Context::begin_repeated(std::int64_t place) {
 }
 
 void Context::end_repeated() {
+    start_stores(false);
     if (worker_.kept == nullptr) return;
     (void)select_device();
     replay_.end(worker_);
@@ -521,10 +571,12 @@ void Context::set_scratch(void* data, std::size_t bytes) {
     clear_arrivals();
 }
 
-// After a kernel that ended early some are not 0.
+// After a kernel that ended early some are not 0. The GPU has nothing to do.
 void Context::clear_arrivals() {
     if (worker_.arrivals == nullptr || !begin_operation()) return;
-    compute(worker_, ops::Clear{kArrivals, reinterpret_cast<float*>(worker_.arrivals)});
+    compute(worker_, ops::Clear{kArrivals + 1, reinterpret_cast<float*>(worker_.arrivals)});
+    word_.restart();
+    handed_ = {};
 }
 
 void Context::set_staged_keys(void* data, std::size_t bytes) {

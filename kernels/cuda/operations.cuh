@@ -144,10 +144,6 @@ inline std::int64_t row_stride(const WeightView& weight) {
 // edges of graphs.
 bool takes_early_edges(int compute_major, int driver_version);
 
-// kernels/ops/elementwise.cu
-// n words to host memory that kernels find at `to`.
-void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to);
-
 // kernels/ops/attend.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
 

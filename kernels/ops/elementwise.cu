@@ -1,5 +1,6 @@
 // Operations by value on the GPU, and copies of rows.
 
+#include "kernels/cuda/arrival_word.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/ops/add.h"
@@ -61,8 +62,47 @@ __global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* 
     for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
 }
 
-__global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
-    for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
+__device__ inline void write_for_host(unsigned* word, unsigned value) {
+#ifdef OFFSTAGE_CUDA_ON_HOST
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#else
+    *static_cast<volatile unsigned*>(word) = value;
+#endif
+}
+
+struct StoreJob {
+    unsigned* count = nullptr;
+    unsigned* arrived = nullptr;
+    std::int64_t n = 0;
+    HostStore stores[kMostStores] = {};  // the end: see KernelCall::pack()
+};
+constexpr int kStoreThreads = 512;
+
+// One block: its words cross the bus before the number behind them.
+__global__ void __launch_bounds__(kStoreThreads) store_words(StoreJob job) {
+    let_next_begin();
+    wait_for_previous();
+    const auto first = static_cast<std::int64_t>(threadIdx.x);
+    for (std::int64_t s = 0; s < job.n; ++s) {
+        const HostStore& each = job.stores[s];
+        std::int64_t done = 0;
+        if (is_aligned(each.from) && is_aligned(each.to)) {
+            const auto* const from = reinterpret_cast<const uint4*>(each.from);
+            auto* const to = reinterpret_cast<uint4*>(each.to);
+            done = each.n / 4 * 4;
+            for (std::int64_t i = first; i < each.n / 4; i += kStoreThreads) to[i] = from[i];
+        }
+        for (std::int64_t i = done + first; i < each.n; i += kStoreThreads) each.to[i] = each.from[i];
+    }
+    if (job.arrived == nullptr) return;
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const unsigned number = *job.count + 1u;
+        *job.count = number;
+        __threadfence_system();
+        write_for_host(job.arrived, number);
+    }
 }
 
 // Rows are read some at a time: from host memory each takes a microsecond.
@@ -102,8 +142,13 @@ unsigned blocks_of_values(std::int64_t n) {
 
 }  // namespace
 
-void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
-    worker.start(store_words, blocks_of_values(n), kThreads, 0, from, n, to);
+void store_for_host(Worker& worker, const HostStore* stores, std::size_t n, unsigned* count, unsigned* arrived) {
+    StoreJob job;
+    job.count = count;
+    job.arrived = arrived;
+    job.n = static_cast<std::int64_t>(n);
+    for (std::size_t i = 0; i < n; ++i) job.stores[i] = stores[i];
+    worker.start_dependent(store_words, 1, kStoreThreads, 0, job);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -55,14 +55,16 @@ class TestDeviceKit : public QObject {
             const QJsonObject oneByOne = times[QLatin1String("one_by_one")].toObject();
             const qsizetype n_operations = line.contains("Q4_K") ? 14 : 10;  // with head norms and three projections
             QCOMPARE(oneByOne[QLatin1String("less_without")].toObject().size(), n_operations);
+            const QJsonObject toHost = times[QLatin1String("to_host")].toObject();
             for (const QJsonValue& us : {times[QLatin1String("us_a_layer")], oneByOne[QLatin1String("us_a_layer")],
+                                         toHost[QLatin1String("by_words")], toHost[QLatin1String("by_events")],
                                          times[QLatin1String("logits_us")]}) {
                 QVERIFY(us.toDouble() > 0);
             }
             // In few kernels, operation by operation, with points, without each
-            // operation, and the logits: a graph each, replayed from the second of five
-            // times on.
-            graphs += (n_operations + 4) * (blocks ? 2 : 1);
+            // operation, and the logits: a graph each, and one for each layer to the host
+            // by words and by events; replayed from the second of five times on.
+            graphs += (n_operations + 4 + 4) * (blocks ? 2 : 1);
             QCOMPARE(shape[QLatin1String("graphs")].toInt(), graphs);
             QCOMPARE(shape[QLatin1String("replayed")].toInt(), 4 * graphs);
         }

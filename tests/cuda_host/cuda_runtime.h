@@ -275,6 +275,7 @@ T __ldcg(const T* address) {
 }
 // Blocks run one after the other, and what one wrote all others see.
 inline void __threadfence() {}
+inline void __threadfence_system() {}
 inline unsigned atomicAdd(unsigned* address, unsigned value) {
     const unsigned before = *address;
     *address = before + value;

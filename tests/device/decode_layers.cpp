@@ -10,19 +10,17 @@
 // to test this program without a GPU.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "kernels/cuda_context.h"
 #include "kernels/ops/operation.h"
-#include "kernels/packed.h"
+#include "tests/device/gpu_memory.h"
 
 using namespace offstage::kernels;
 
@@ -32,8 +30,6 @@ using namespace offstage::kernels;
 #endif
 
 namespace {
-
-using W = WeightType;
 
 struct Shape {
     const char* name;
@@ -62,89 +58,14 @@ const Shape kNarrow[] = {
      W::kQ6K, 512},
 };
 
-// Random codes with scales of some thousandths.
-void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std::minstd_rand& random) {
-    for (std::byte& byte : data) byte = static_cast<std::byte>(random() >> 8);
-    if (is_packed(type)) {
-        const PackedRow row = packed_row(type, n_cols);
-        const PackedSuper super{0.001f, 1e-6f, 7.5f, 1e-3f};
-        for (std::size_t at = 0; at + row_bytes(type, n_cols) <= data.size(); at += row_bytes(type, n_cols)) {
-            for (std::size_t s = 0; s < static_cast<std::size_t>(row.codes); s += sizeof super) {
-                std::memcpy(data.data() + at + s, &super, sizeof super);
-            }
-        }
-        return;
-    }
-    const FormatTraits& format = traits_of(type);
-    const auto block_bytes = static_cast<std::size_t>(format.block_bytes);
-    constexpr std::uint16_t kScale = 0x0419;  // 6e-5: it is multiplied by codes of up to 63 once more
-    constexpr std::uint16_t kOnlyScale = 0x1419;
-    for (std::size_t block = 0; block + block_bytes <= data.size(); block += block_bytes) {
-        for (const int at : {format.scale_at, format.minimum_at}) {
-            if (at >= 0) std::memcpy(&data[block] + at, type == W::kQ4_0 ? &kOnlyScale : &kScale, sizeof kScale);
-        }
-    }
-}
-
-// Memory of the GPU until the end of a shape.
-class Memory {
-  public:
-    explicit Memory(CudaContext& context) : context_(context) {}
-    ~Memory() {
-        wait();
-        for (void* const place : taken_) context_.release(place);
-    }
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
-
-    void* take(std::size_t bytes) {
-        void* const place = context_.allocate(bytes);
-        if (place == nullptr) {
-            std::fprintf(stderr, "decode_layers: the GPU has no room for %zu bytes more\n", bytes);
-            std::exit(1);
-        }
-        taken_.push_back(place);
-        return place;
-    }
-    template <typename T>
-    T* copy_of(const std::vector<T>& values) {
-        T* const place = static_cast<T*>(take(values.size() * sizeof(T)));
-        context_.upload(place, values.data(), values.size() * sizeof(T));
-        wait();
-        return place;
-    }
-    float* floats(std::int64_t n, float scale) {
-        std::vector<float> values(static_cast<std::size_t>(n));
-        for (float& value : values) value = scale * (static_cast<float>(random_() % 2001) / 1000.0f - 1.0f);
-        return copy_of(values);
-    }
-    // Rows of n_cols weights, the same 64 again and again.
-    std::byte* rows(W type, std::int64_t n_cols, std::size_t bytes) {
-        std::vector<std::byte> piece(64 * row_bytes(type, n_cols));
-        fill(type, n_cols, piece, random_);
-        auto* const place = static_cast<std::byte*>(take(bytes));
-        for (std::size_t at = 0; at < bytes; at += piece.size()) {
-            context_.upload(place + at, piece.data(), std::min(piece.size(), bytes - at));
-        }
-        wait();
-        return place;
-    }
-    WeightView matrix(W type, std::int64_t n_rows, std::int64_t n_cols) {
-        return {rows(type, n_cols, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols)), type, n_rows, n_cols};
-    }
-    void wait() { context_.host_wait(CudaQueue::kCompute, context_.record(CudaQueue::kCompute)); }
-
-  private:
-    CudaContext& context_;
-    std::vector<void*> taken_;
-    std::minstd_rand random_{1};
-};
-
 // The layers of a shape, and a token behind `past` others.
 class Token {
   public:
     Token(CudaContext& context, const Shape& shape, std::int64_t n_layers, std::int64_t past)
-        : context_(context), memory_(context), shape_(shape) {
+        : context_(context),
+          memory_(context),
+          shape_(shape),
+          host_(context, kInputsAt + static_cast<std::size_t>(shape.hidden_dim) * sizeof(float)) {
         attention_.n_heads = shape.n_heads;
         attention_.n_kv_heads = shape.n_kv_heads;
         attention_.key_dim = attention_.value_dim = attention_.rotary_dim = shape.head_dim;
@@ -233,11 +154,42 @@ class Token {
             if (points) context_.record(CudaQueue::kCompute);
         }
     }
+    // What the host learns of each layer that it has a part in, one wait a layer: choice
+    // and input of the experts, behind attention and router. words: it looks for a number
+    // in its memory; else for an event.
+    double to_host_us(std::int64_t first_place, bool words, int rounds) {
+        std::byte* const page = host_.mapped();
+        if (page == nullptr) return 0;
+        const std::size_t chosen_bytes = static_cast<std::size_t>(shape_.n_active) * sizeof(std::int32_t);
+        const std::size_t input_bytes = static_cast<std::size_t>(shape_.hidden_dim) * sizeof(float);
+        std::vector<double> us;
+        for (int round = 0; round < rounds + kUntilReplayed; ++round) {
+            memory_.wait();
+            const auto begin = std::chrono::steady_clock::now();
+            for (std::int64_t l = 0; l < n_layers(); ++l) {
+                context_.begin_repeated(first_place + l);
+                context_.submit(attention_op(l));
+                const ops::DecodeExperts experts = experts_op(l);
+                context_.submit(ops::Norm{experts.norm, x_, 1, h_});
+                context_.submit(
+                    ops::Route{experts.router, experts.arrays, h_, 1, shape_.hidden_dim, chosen_, weights_});
+                context_.store(page, chosen_, chosen_bytes);
+                context_.store(page + kInputsAt, h_, input_bytes);
+                if (!words) context_.submit(ops::Clear{0, weights_});  // then the point is not right behind the stores
+                const std::uint64_t there = context_.record(CudaQueue::kCompute);
+                context_.end_repeated();
+                context_.host_wait(CudaQueue::kCompute, there);
+            }
+            if (round < kUntilReplayed) continue;
+            us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+        }
+        std::sort(us.begin(), us.end());
+        return us[us.size() / 2] / static_cast<double>(n_layers());
+    }
     void compute_logits() { context_.submit(ops::Multiply{head_, h_, 1, logits_}); }
 
     // The median of the rounds of `work`, repeated at `place`: microseconds.
     double time_us(std::int64_t place, int rounds, const std::function<void()>& work) {
-        constexpr int kUntilReplayed = 4;
         std::vector<double> us;
         for (int round = 0; round < rounds + kUntilReplayed; ++round) {
             const std::uint64_t begin = context_.record(CudaQueue::kCompute);
@@ -325,9 +277,13 @@ class Token {
         return block;
     }
 
+    static constexpr int kUntilReplayed = 4;
+    static constexpr std::size_t kInputsAt = 4096;  // in host_
+
     CudaContext& context_;
     Memory memory_;
     const Shape& shape_;
+    PinnedBytes host_;
     AttentionShape attention_;
     KvShape kv_;
     std::uint64_t scratch_bytes_ = 0;
@@ -349,7 +305,8 @@ struct Options {
 };
 
 // {"us_a_layer": 68.10, "one_by_one": {"us_a_layer": 98.10, "with_points": 109.70,
-// "less_without": {"norm": 3.2, ...}}, "logits_us": 61.0}
+// "less_without": {"norm": 3.2, ...}}, "to_host": {"by_words": 80.1, "by_events": 91.2},
+// "logits_us": 61.0}
 void print_times(Token& token, const Options& options, std::int64_t first_place) {
     std::int64_t place = first_place;
     const auto layer_us = [&](const std::function<void()>& work) {
@@ -367,7 +324,12 @@ void print_times(Token& token, const Options& options, std::int64_t first_place)
         std::printf("%s\"%s\": %.2f", op == 0 ? "" : ", ", names[op].c_str(),
                     whole - one_by_one_us(static_cast<int>(op), false));
     }
-    std::printf("}}, \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
+    const double by_words = token.to_host_us(place, true, options.rounds);
+    place += token.n_layers();
+    std::printf("}}, \"to_host\": {\"by_words\": %.2f, \"by_events\": %.2f}", by_words,
+                token.to_host_us(place, false, options.rounds));
+    place += token.n_layers();
+    std::printf(", \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
 }
 
 // Returns whether the GPU did all of it.

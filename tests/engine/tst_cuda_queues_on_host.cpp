@@ -147,6 +147,9 @@ class TestCudaQueuesOnHost : public QObject {
     void tickets_long_past_have_happened();
     void experts_of_a_file_have_the_scratch_memory_of_blocks();
     void a_device_that_cannot_be_selected_is_a_failure();
+    void stored_values_are_seen_without_the_runtime();
+    void without_a_word_the_runtime_is_asked_data();
+    void without_a_word_the_runtime_is_asked();
 };
 
 void TestCudaQueuesOnHost::opening_says_why_it_fails() {
@@ -516,6 +519,75 @@ void TestCudaQueuesOnHost::a_device_that_cannot_be_selected_is_a_failure() {
         call();
         QVERIFY(backend->ok());
     }
+}
+
+// By a word in host memory, in graphs too, and after a failure, behind which numbers
+// begin anew; points before it then have their times.
+void TestCudaQueuesOnHost::stored_values_are_seen_without_the_runtime() {
+    for (const std::uint32_t seed : {1u, 2u, 3u}) {
+        cuda_host::Settings settings;
+        settings.seed = seed;
+        cuda_host::reset(settings);
+        const std::unique_ptr<Backend> backend = open_on_host();
+        backend->reserve(parity::largest_step());
+        PinnedHost<float> host(*backend, 8, "a test");
+        const parity::OnDevice<float> x(*backend, parity::filled(8, 1.0f));
+        const parity::OnDevice<float> y(*backend, parity::filled(8, 1.0f));
+        float wanted = 1.0f;
+        for (int i = 0; i < 12; ++i) {
+            if (i % 4 == 3) {
+                backend->fail_copy(1);
+                backend->upload(x.data(), &wanted, sizeof wanted);
+                backend->clear_failure();
+            }
+            backend->begin_repeated(5);
+            backend->submit(ops::Add{y.data(), 8, x.data(), 1.0f});
+            const DeviceEvent added = backend->record(DeviceEvent::Queue::kCompute);
+            host.store(0, x.data(), 3);
+            host.store(3, x.data() + 3, 5);
+            const DeviceEvent there = backend->record(DeviceEvent::Queue::kCompute);
+            const DeviceEvent further = backend->record(DeviceEvent::Queue::kCompute);
+            backend->end_repeated();
+            const int waits = cuda_host::calls_of("cudaEventSynchronize");
+            backend->host_wait(i % 2 == 0 ? there : further);
+            QVERIFY(backend->has_happened(there));
+            QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits);
+            QCOMPARE(host.host()[7], wanted += 1.0f);
+            QVERIFY(backend->elapsed_us(added, there) > 0);
+            QVERIFY(backend->ok());
+        }
+        QVERIFY(backend->replays().n_replayed >= 6);
+    }
+}
+
+// Where the word cannot be, and where it does not come because a kernel before it failed.
+void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked_data() {
+    QTest::addColumn<QString>("refused");
+    QTest::newRow("memory is not page-locked") << QStringLiteral("cudaHostRegister");
+    QTest::newRow("memory is not mapped") << QStringLiteral("cudaHostGetDevicePointer");
+    if (!test::kSanitized) QTest::newRow("a kernel fails") << QString();
+}
+void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked() {
+    QFETCH(QString, refused);
+    if (!refused.isEmpty()) cuda_host::fail_call(refused.toStdString(), 1);
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(parity::largest_step());
+    PinnedHost<float> host(*backend, 8, "a test");
+    const parity::OnDevice<float> x(*backend, parity::filled(8, 3.0f));
+    float* const nowhere = reinterpret_cast<float*>(std::uintptr_t{64});
+    backend->begin_repeated(5);
+    if (refused.isEmpty()) backend->submit(ops::Scale{2.0f, 8, nowhere});
+    host.store(0, x.data(), 8);
+    const DeviceEvent there = backend->record(DeviceEvent::Queue::kCompute);
+    backend->end_repeated();
+    const int waits = cuda_host::calls_of("cudaEventSynchronize");
+    backend->host_wait(there);
+    QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits + 1);
+    QCOMPARE(backend->ok(), !refused.isEmpty());
+    if (backend->ok()) QCOMPARE(host.host()[7], 3.0f);
+    cuda_host::lose_context(false);
+    backend->clear_failure();
+    QVERIFY(backend->ok());
 }
 
 QTEST_GUILESS_MAIN(TestCudaQueuesOnHost)

@@ -102,6 +102,37 @@ void check_events_in_order(Backend& backend, const Promise&) {
     QCOMPARE(x.download()[12345], 11.0f);
 }
 
+// What is stored is there once the host has waited for the point behind it, also when the
+// sequence comes again: more and fewer values, at any alignment.
+void check_stored_values(Backend& backend, const Promise&) {
+    // From, how many.
+    constexpr std::size_t kPieces[][2] = {{0, 3}, {3, 1024}, {1028, 2048}, {3076, 1}, {3080, 1001}, {4081, 1048}};
+    constexpr std::size_t kValues = 5130;
+    const OnDevice<float> x(backend, random_floats(kValues, 8));
+    const OnDevice<float> y(backend, filled(kValues, 1.0f));
+    PinnedHost<float> host(backend, kValues, "a test");
+    std::vector<float> wanted(x.host().begin(), x.host().end());
+    std::fill_n(host.host(), kValues, -1.0f);
+    for (int i = 0; i < 6; ++i) {
+        const DeviceEvent before = backend.record(DeviceEvent::Queue::kCompute);
+        backend.begin_repeated(77);
+        backend.submit(ops::Add{y.data(), kValues, x.data(), 1.0f});
+        for (const auto& [first, n] : kPieces) host.store(first, x.data() + first, n);
+        const DeviceEvent there = backend.record(DeviceEvent::Queue::kCompute);
+        backend.end_repeated();
+        backend.host_wait(there);
+        for (float& value : wanted) value += 1.0f;
+        for (const auto& [first, n] : kPieces) {
+            QVERIFY(std::equal(wanted.begin() + static_cast<std::ptrdiff_t>(first),
+                               wanted.begin() + static_cast<std::ptrdiff_t>(first + n), host.host() + first));
+        }
+        for (const int beside : {1027, 3077, 5129}) QCOMPARE(host.host()[beside], -1.0f);
+        QVERIFY(backend.has_happened(there));
+        QVERIFY(backend.elapsed_us(before, there) > 0);
+    }
+    QVERIFY(backend.ok());
+}
+
 void check_run_on_host(Backend& backend, const Promise&) {
     bool ran = false;
     const double before = backend.now_us();
@@ -271,6 +302,7 @@ std::vector<Check> queues_checks() {
     return {{"streamed_weights", check_streamed_weights},
             {"copy_is_whole_after_event", check_copy_is_whole_after_event},
             {"events_in_order", check_events_in_order},
+            {"stored_values", check_stored_values},
             {"run_on_host", check_run_on_host},
             {"pin", check_pin},
             {"interleaved_experts", check_interleaved_experts},

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <memory>
+#include <thread>
+
+#include "kernels/cuda/operations.cuh"
+
+namespace offstage::kernels::cuda {
+
+// Whole words of the device's memory for the host's, which kernels find at `to`.
+struct HostStore {
+    const std::uint32_t* from = nullptr;
+    std::uint32_t* to = nullptr;
+    std::int64_t n = 0;
+};
+constexpr std::size_t kMostStores = 4;
+// kernels/ops/elementwise.cu: some of them by one kernel, which then writes the next
+// number of `count`, in the device's memory, to `arrived`, in host memory (nullptr: it
+// does not).
+void store_for_host(Worker& worker, const HostStore* stores, std::size_t n, unsigned* count, unsigned* arrived);
+
+// A word in page-locked host memory that counts, modulo 2^32, what the device has handed
+// to the host: the host sees it sooner than the runtime sees an event. One thread, whose
+// current device it is.
+class ArrivalWord {
+  public:
+    ArrivalWord() = default;
+    ArrivalWord(const ArrivalWord&) = delete;
+    ArrivalWord& operator=(const ArrivalWord&) = delete;
+    ~ArrivalWord() {
+        if (there_ != nullptr && cudaHostUnregister(page_.get()) != cudaSuccess) (void)cudaGetLastError();
+    }
+    // Where the system or the device refuses, mapped() stays nullptr.
+    void open() {
+        page_ = std::make_unique<Page>();
+        constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+        if (cudaHostRegister(page_.get(), sizeof(Page), kFlags) != cudaSuccess) {
+            (void)cudaGetLastError();
+            return;
+        }
+        void* place = nullptr;
+        if (cudaHostGetDevicePointer(&place, page_.get(), 0) == cudaSuccess) {
+            there_ = static_cast<unsigned*>(place);
+            return;
+        }
+        (void)cudaGetLastError();
+        if (cudaHostUnregister(page_.get()) != cudaSuccess) (void)cudaGetLastError();
+    }
+    // For the device.
+    unsigned* mapped() const { return there_; }
+
+    // The number of what is handed over next.
+    std::uint32_t announce() { return ++announced_; }
+    // Waits for it, awake. `event` follows it in its stream: false where that is not to be
+    // waited for in this way.
+    bool wait_for(std::uint32_t number, cudaEvent_t event) const {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int n = 1; !has(number); ++n) {
+            rest();
+            if (n % kLooks != 0) continue;
+            // After a fault in a kernel no word comes.
+            const cudaError_t status = cudaEventQuery(event);
+            if (status != cudaSuccess) (void)cudaGetLastError();
+            if (status != cudaErrorNotReady || std::chrono::steady_clock::now() - begin >= kAwake) return has(number);
+        }
+        return true;
+    }
+    // The device counts from 0 again, and nothing is on its way.
+    void restart() {
+        announced_ = 0;
+        if (page_ != nullptr) page_->word.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    static constexpr int kLooks = 64;  // before the runtime is asked
+#ifdef OFFSTAGE_CUDA_ON_HOST
+    static constexpr std::chrono::seconds kAwake{60};
+    static void rest() {
+        std::this_thread::yield();
+    }  // streams need the processor
+#else
+    static constexpr std::chrono::microseconds kAwake{500};  // longer waits sleep
+    static void rest() {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+        __builtin_ia32_pause();
+#endif
+    }
+#endif
+    bool has(std::uint32_t number) const {
+        return static_cast<std::int32_t>(page_->word.load(std::memory_order_acquire) - number) >= 0;
+    }
+
+    struct alignas(4096) Page {
+        std::atomic<std::uint32_t> word{0};
+        static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(word) == sizeof(unsigned),
+                      "the device writes it");
+    };
+    std::unique_ptr<Page> page_;
+    unsigned* there_ = nullptr;
+    std::uint32_t announced_ = 0;
+};
+
+}  // namespace offstage::kernels::cuda
