@@ -122,7 +122,10 @@ inline constexpr ProductRow<CudaProduct> kCudaProducts[] = {
      CudaProduct::kExpertByteTiles},
     {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, kAnyRows,
      product_needs::kTensorCores | product_needs::kNoCublas, CudaProduct::kExpertPackedTiles},
-    {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 256,
+    // A prompt's step: where all of an expert's rows are served by tiles, the device
+    // orders them by experts, and nothing waits for the router's choice. What more rows of
+    // one expert lose to cuBLAS is less than its launches and that wait, but not measured.
+    {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 512,
      product_needs::kTensorCores | product_needs::kSmall, CudaProduct::kExpertPackedTiles},
     {ProductOf::kExperts, weights::kInt8, ProductInputs::kFloat, kFewCudaRows + 1, 64, product_needs::kTensorCores,
      CudaProduct::kExpertPackedTiles},

@@ -142,7 +142,7 @@ void compute(cuda::Worker& worker, const GroupedExperts& op) {
         worker.failure.set("A CUDA operation got the experts of several tokens in a form that it does not take.");
         return;
     }
-    cuda::start_grouped(worker, op);
+    op.layout.down_rows_are_outputs ? cuda::start_grouped(worker, op) : cuda::packed_groups(worker, op);
 }
 
 }  // namespace offstage::kernels::ops

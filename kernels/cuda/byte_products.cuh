@@ -55,12 +55,25 @@ void byte_up_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& l
                    const std::int32_t* row_token, unsigned char* activations);
 
 // expert_order.cu: groups the op's pairs by expert. few: (n_experts) a call for each
-// expert, with its rows up to kFewRows, scratch rows of all of these one after the other.
+// expert, with its rows up to kFewRows, scratch rows of all of these one after the other
+// or, with sums, kFewRows for each of the experts that are computed at once.
 // tiles: (n_tiles = most_tiles_of()) calls of up to kTileRows rows of the others,
 // scratch_row as first_row; the largest first, and behind them calls without rows.
-// bounds: room for n_experts + 1.
+// bounds: room for n_experts + 1. sums: where w2 has partial sums.
+struct GroupedPartials {
+    std::int32_t stretches[CudaContext::kFewRows] = {};  // of 1, 2 ... rows
+    std::int32_t rows_of_expert = 0;                     // room for each of those computed at once
+    std::int32_t experts_at_once = 1;
+};
 std::int64_t most_tiles_of(std::int64_t n_pairs, std::int64_t n_experts);
-void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bounds, FewCall* few, FewCall* tiles);
+void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bounds, FewCall* few, FewCall* tiles,
+                 const GroupedPartials& sums = {});
+
+// packed_groups.cu: the operation for packed experts, and the least scratch memory for
+// it.
+void packed_groups(Worker& worker, const ops::GroupedExperts& op);
+std::size_t packed_groups_bytes(const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                                std::int64_t n_experts);
 
 // byte_experts.cu: y (n, n_rows) = x * weight^T, by byte_tiles() or, for n of up to
 // kFewRows, byte_product(). False: nothing was done, because the scratch memory has no

@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     using Sizes = Shapes<kType, kInputs>;
     constexpr int kGroups = Sizes::kGroups;
     constexpr int kProducts = Sizes::kProducts;
-    const FewCall& call = list.calls[blockIdx.z];
+    const FewCall& call = list.call(blockIdx.z);
     const void* const weights = list.weights(blockIdx.z);
     const std::int64_t stretch = blockIdx.y;
     if (stretch >= call.n_stretches || weights == nullptr) return;  // the whole block

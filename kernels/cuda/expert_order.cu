@@ -20,6 +20,7 @@ struct OrderJob {
     FewCall* few;
     FewCall* tiles;
     unsigned* arrived;
+    GroupedPartials sums;
 };
 
 __device__ inline std::int32_t warp_total(std::int32_t value) {
@@ -54,6 +55,7 @@ __device__ inline void list_calls(const OrderJob& job, int lane, TileCounts* cou
     const int per_lane = (job.n_experts + kWarp - 1) / kWarp;
     const int first = lane * per_lane;
     const int end = first + per_lane < job.n_experts ? first + per_lane : job.n_experts;
+    constexpr auto kFewRows = static_cast<std::int32_t>(CudaContext::kFewRows);
     const auto bound = [&](int e) { return static_cast<std::int32_t>(__ldcg(job.bounds + e)); };
     TileCounts mine;
     for (int e = first; e < end; ++e) mine.add_rows(bound(e + 1) - bound(e));
@@ -71,7 +73,16 @@ __device__ inline void list_calls(const OrderJob& job, int lane, TileCounts* cou
         const std::int32_t row = bound(e);
         const std::int32_t n = bound(e + 1) - row;
         const bool is_few = n <= CudaContext::kFewRows;
-        job.few[e] = {job.blocks[e], row, is_few ? n : 0, at.few_rows, 0, 0};
+        FewCall& few = job.few[e] = {};  // without rows none of its weights are read
+        if (is_few && n > 0) {
+            const std::int32_t place = e % job.sums.experts_at_once;
+            few = {job.blocks[e],
+                   row,
+                   n,
+                   job.sums.rows_of_expert > 0 ? place * kFewRows : at.few_rows,
+                   place * job.sums.rows_of_expert,
+                   job.sums.stretches[n - 1]};
+        }
         if (is_few) at.few_rows += n;
         for (std::int32_t t = 0; !is_few && t < n; t += kTileRows) {
             const std::int32_t n_rows = n - t < kTileRows ? n - t : kTileRows;
@@ -138,7 +149,8 @@ std::int64_t most_tiles_of(std::int64_t n_pairs, std::int64_t n_experts) {
     return n_pairs / kTileRows + (experts < n_experts ? experts : n_experts);
 }
 
-void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bounds, FewCall* few, FewCall* tiles) {
+void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bounds, FewCall* few, FewCall* tiles,
+                 const GroupedPartials& sums) {
     const auto number = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
     const OrderJob job{op.blocks,
                        op.chosen,
@@ -151,7 +163,8 @@ void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bo
                        bounds,
                        few,
                        tiles,
-                       worker.arrivals};
+                       worker.arrivals,
+                       sums};
     constexpr std::size_t kShared = kWarp * sizeof(TileCounts) + (2 * kWarps + 1) * sizeof(std::int32_t);
     worker.start(order_by_expert, static_cast<unsigned>(op.n_experts), kThreads, kShared, job);
 }

@@ -32,18 +32,11 @@ namespace {
 constexpr int kGatherThreads = 64;
 constexpr std::int64_t kBatchRows = 512;  // an expert with many rows, at once
 
-// Depends only on the shape and the rows of one expert.
-std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
-    const std::int64_t most = n_rows <= 2 ? kMostStretches : kMostStretches / 2;
-    const std::int64_t wanted = ffn_dim / 64;
-    return wanted < 1 ? 1 : wanted > most ? most : wanted;
-}
-
 // A thread adds up kColumns columns of a row.
 template <int kColumns>
 __global__ void __launch_bounds__(kGatherThreads)
     expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
-    const FewCall& call = list.calls[blockIdx.z];
+    const FewCall& call = list.call(blockIdx.z);
     const std::int64_t row = blockIdx.y;
     const std::int64_t column = (std::int64_t{blockIdx.x} * kGatherThreads + threadIdx.x) * kColumns;
     if (row >= call.n_rows || column >= hidden_dim) return;
@@ -196,16 +189,7 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     if (bytes.rounds_few(layout.gate) || bytes.rounds_few(layout.up)) {
         round_inputs(worker, list, inputs, row_token, layout.hidden_dim, rounded);
     }
-    for_each_up(layout, [&](const UpRows& rows, WeightType type) {
-        start_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
-    });
-    start_down(worker, layout, n_inputs, list, activations, rounded, partials, out);
-    if (layout.down_rows_are_outputs) return;
-    const int columns = layout.hidden_dim % 4 == 0 ? 4 : 1;
-    const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherThreads * columns), static_cast<unsigned>(n_inputs),
-                           static_cast<unsigned>(list.n));
-    worker.start(columns == 4 ? expert_gather<4> : expert_gather<1>, gather_grid, kGatherThreads, 0, list,
-                 Gating(layout), layout.hidden_dim, partials, out);
+    few_calls(worker, layout, n_inputs, list, inputs, row_token, activations, rounded, partials, out);
 }
 
 // The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch
@@ -407,6 +391,20 @@ void experts_of_layout(Worker& worker, const ExpertLayout& layout, const CudaExp
 
 }  // namespace
 
+void few_calls(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, const float* inputs,
+               const std::int32_t* row_token, float* activations, unsigned char* rounded, float* partials, float* out) {
+    for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        start_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
+    });
+    start_down(worker, layout, n_inputs, list, activations, rounded, partials, out);
+    if (layout.down_rows_are_outputs) return;
+    const int columns = layout.hidden_dim % 4 == 0 ? 4 : 1;
+    const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherThreads * columns), static_cast<unsigned>(n_inputs),
+                           static_cast<unsigned>(list.n));
+    worker.start(columns == 4 ? expert_gather<4> : expert_gather<1>, gather_grid, kGatherThreads, 0, list,
+                 Gating(layout), layout.hidden_dim, partials, out);
+}
+
 std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     if (step.hidden_dim <= 0) return 0;
     std::uint64_t most =
@@ -466,11 +464,20 @@ bool takes_chosen(const ExpertLayout& layout) {
 
 bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
                    std::int64_t n_experts) {
+    if (worker.arrivals == nullptr || n_tokens > kMostGroupedTokens) return false;
+    if (!layout.down_rows_are_outputs) {
+        // Whatever the number of an expert's rows.
+        const auto in_tiles = [&](std::int64_t n) {
+            return many_product(worker, layout, n) == CudaProduct::kExpertPackedTiles;
+        };
+        return n_tokens > CudaContext::kFewRows && is_packed(layout.gate) && layout.gate == layout.up &&
+               is_packed(layout.down) && in_tiles(CudaContext::kFewRows + 1) && in_tiles(n_tokens) &&
+               packed_groups_bytes(layout, n_tokens, n_active, n_experts) <= worker.scratch.size();
+    }
     const ByteInputTypes& bytes = worker.byte_inputs;
-    return layout.down_rows_are_outputs && is_blocks(layout.down) && bytes.rounds_few(layout.gate) &&
-           bytes.rounds_few(layout.up) && bytes.rounds_few(layout.down) &&
+    return is_blocks(layout.down) && bytes.rounds_few(layout.gate) && bytes.rounds_few(layout.up) &&
+           bytes.rounds_few(layout.down) &&
            many_product(worker, layout, CudaContext::kFewRows + 1) == CudaProduct::kExpertByteTiles &&
-           worker.arrivals != nullptr && n_tokens <= kMostGroupedTokens &&
            grouped_bytes(layout, n_tokens, n_active, n_experts) <= worker.scratch.size();
 }
 

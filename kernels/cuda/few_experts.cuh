@@ -148,6 +148,20 @@ void with_inputs(int n, const Body& body) {
     }
 }
 
+// Stretches of w2's neurons; depends only on the shape and the rows of one expert.
+inline std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
+    const std::int64_t most = n_rows <= 2 ? kMostStretches : kMostStretches / 2;
+    const std::int64_t wanted = ffn_dim / 64;
+    return wanted < 1 ? 1 : wanted > most ? most : wanted;
+}
+
+// experts.cu: the outputs of a list's calls of up to n_inputs rows, whose inputs are
+// float32 or, where `rounded` has them already, in 8 bits. The rest is room: of each
+// scratch row ffn_dim activations, split_bytes() in `rounded`; hidden_dim partial sums of
+// each row and stretch.
+void few_calls(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, const float* inputs,
+               const std::int32_t* row_token, float* activations, unsigned char* rounded, float* partials, float* out);
+
 // experts.cu: the kernel for an expert of more than kFewRows rows; if the table
 // (cuda_product_table.h) has several for the three matrices, each is multiplied by
 // itself.

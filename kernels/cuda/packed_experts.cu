@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     wait_for_previous();
     constexpr int kMatrices = 2;
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
-    const FewCall& call = list.calls[blockIdx.y];
+    const FewCall& call = list.call(blockIdx.y);
     const void* const weights = list.weights(blockIdx.y);
     if (weights == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
     wait_for_previous();
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumnsPerWarp)
-    const FewCall& call = list.calls[blockIdx.z];
+    const FewCall& call = list.call(blockIdx.z);
     const void* const weights_of_call = list.weights(blockIdx.z);
     const std::int64_t stretch = blockIdx.y;
     if (stretch >= call.n_stretches || weights_of_call == nullptr) return;  // the whole block

@@ -149,7 +149,7 @@ __device__ inline void add_tile(const Tile& tile, int first_out, int first_row, 
 template <WeightType kType>
 __global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_packed_tiles(TileProduct job) {
     Tile& tile = *shared_memory<Tile>();
-    const FewCall& call = job.list.calls[blockIdx.z];
+    const FewCall& call = job.list.call(blockIdx.z);
     const OutputTile place(job.n_out, call);
     if (place.n_rows <= 0) return;  // the whole block
     const unsigned char* const rows = static_cast<const unsigned char*>(call.weights) + job.matrix.offset;
@@ -188,6 +188,9 @@ struct RowTiles {
     std::int64_t up_offset = 0;  // w3, from w1
     PackedPlaces places;
     const Bf16* inputs = nullptr;
+    // The rows of the inputs are row_token[first_row ...] of a call; nullptr: scratch_row
+    // ...
+    const std::int32_t* row_token = nullptr;
     float* y = nullptr;  // of a matrix
     bool to_scratch = false;
     Gating gating;
@@ -195,26 +198,42 @@ struct RowTiles {
     FewCalls list;
 };
 
-// The copies of columns kDepth * s ... of n_rows inputs; zeros in the place of others. By
-// the whole block.
-__device__ inline void copy_inputs(AsyncCopies& copies, const Bf16* rows, std::int64_t n_in, int n_rows, int s,
-                                   InputStage& stage) {
-    constexpr int kChunks = kDepth / kEight;
-#pragma unroll
-    for (int i = 0; i < kTileRows * kChunks; i += kOutputTileThreads) {
-        const int row = (i + static_cast<int>(threadIdx.x)) / kChunks;
-        const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-        const Bf16* const from = rows + row * n_in + s * kDepth + chunk * kEight;
-        copies.copy(&stage.words[row][4 * chunk], from, row < n_rows ? static_cast<int>(sizeof(uint4)) : 0);
+// A thread's copies of a tile's inputs: eight columns of each 32nd row.
+struct TileCopies {
+    static constexpr int kChunks = kDepth / kEight;
+    static constexpr int kRows = kTileRows * kChunks / kOutputTileThreads;
+    std::int32_t rows[kRows];  // of the inputs; numbers take fewer registers than addresses; below 0: zeros
+
+    __device__ static int row(int i) {
+        return i * (kOutputTileThreads / kChunks) + static_cast<int>(threadIdx.x) / kChunks;
     }
-}
+    __device__ TileCopies(const RowTiles& job, const FewCall& call, const OutputTile& place) {
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+            const int its = place.first_input + row(i);
+            rows[i] = row(i) >= place.n_rows     ? -1
+                      : job.row_token == nullptr ? call.scratch_row + its
+                                                 : job.row_token[call.first_row + its];
+        }
+    }
+    // Columns kDepth * s ...
+    __device__ void begin(AsyncCopies& copies, const Bf16* inputs, std::int64_t n_in, int s, InputStage& stage) const {
+        const int chunk = static_cast<int>(threadIdx.x) % kChunks;
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+            const std::int64_t number = rows[i] < 0 ? 0 : rows[i];
+            const Bf16* const from = inputs + number * n_in + s * kDepth + chunk * kEight;
+            copies.copy(&stage.words[row(i)][4 * chunk], from, rows[i] < 0 ? 0 : static_cast<int>(sizeof(uint4)));
+        }
+    }
+};
 
 // grid: (outputs, rows, calls).
 template <WeightType kType, int kMatrices>
 __global__ void __launch_bounds__(kOutputTileThreads, kMatrices == 1 ? 2 : 1) multiply_row_tiles(RowTiles job) {
     constexpr int kPieces = kTileRows / 8;             // of eight inputs
     auto* const stages = shared_memory<InputStage>();  // (kInputStages)
-    const FewCall& call = job.list.calls[blockIdx.z];
+    const FewCall& call = job.list.call(blockIdx.z);
     const std::int64_t n_out = job.matrix.n_rows;
     const std::int64_t n_in = job.matrix.n_columns;
     const OutputTile place(n_out, call);
@@ -230,11 +249,11 @@ __global__ void __launch_bounds__(kOutputTileThreads, kMatrices == 1 ? 2 : 1) mu
         rows[0][h] = static_cast<const unsigned char*>(call.weights) + job.matrix.offset + out * job.matrix.stride;
         if constexpr (kMatrices == 2) rows[1][h] = rows[0][h] + job.up_offset;
     }
-    const Bf16* const inputs = job.inputs + (call.scratch_row + place.first_input) * n_in;
     const int n_blocks = job.places.n_blocks;
+    const TileCopies inputs(job, call, place);
     AsyncCopies copies;
     const auto begin = [&](int s) {
-        if (s < n_blocks) copy_inputs(copies, inputs, n_in, place.n_rows, s, stages[s % kInputStages]);
+        if (s < n_blocks) inputs.begin(copies, job.inputs, n_in, s, stages[s % kInputStages]);
         copies.commit();
     };
     Piece<kType> next[kMatrices][2];
@@ -313,7 +332,7 @@ __global__ void __launch_bounds__(kOutputTileThreads, kMatrices == 1 ? 2 : 1) mu
 // inputs, of each call. grid: (rows, calls).
 __global__ void __launch_bounds__(kOutputTileThreads)
     gather_calls(FewCalls list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns, Bf16* to) {
-    const FewCall& call = list.calls[blockIdx.y];
+    const FewCall& call = list.call(blockIdx.y);
     const auto t = static_cast<std::int32_t>(blockIdx.x);
     if (t >= call.n_rows) return;
     const std::int64_t row = row_token == nullptr ? call.first_row + t : row_token[call.first_row + t];
@@ -360,12 +379,13 @@ void start_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list
 
 // The activations of w1 and w3, of one type.
 void start_up_tiles(Worker& worker, const ExpertLayout& layout, const ExpertMatrices& matrices, const FewCalls& list,
-                    const Bf16* inputs, Bf16* activations) {
+                    const Bf16* inputs, const std::int32_t* row_token, Bf16* activations) {
     RowTiles job;
     job.matrix = matrices.gate;
     job.up_offset = matrices.up.offset - matrices.gate.offset;
     job.places = places_of(layout.gate, layout.hidden_dim);
     job.inputs = inputs;
+    job.row_token = row_token;
     job.gating = Gating(layout);
     job.activations = activations;
     job.list = list;
@@ -416,7 +436,7 @@ void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaEx
         auto* const activations = worker.scratch.take<Bf16>(n_rows * layout.ffn_dim);
         start_gather(worker, list, inputs, row_token, layout.hidden_dim, x);
         if (together) {
-            start_up_tiles(worker, layout, matrices, list, x, activations);
+            start_up_tiles(worker, layout, matrices, list, x, nullptr, activations);
         } else {
             auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
             auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
@@ -426,6 +446,18 @@ void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaEx
         }
         start_tiles(worker, matrices.down, list, activations, false, out);
     });
+}
+
+void groups_in_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& tiles, const float* inputs,
+                     std::int64_t n_tokens, const std::int32_t* row_token, Bf16* converted, Bf16* activations,
+                     float* out) {
+    FewCalls tokens;
+    tokens.n = 1;
+    tokens.calls[0].n_rows = static_cast<std::int32_t>(n_tokens);
+    start_gather(worker, tokens, inputs, nullptr, layout.hidden_dim, converted);
+    const ExpertMatrices matrices(layout);
+    start_up_tiles(worker, layout, matrices, tiles, converted, row_token, activations);
+    start_tiles(worker, matrices.down, tiles, activations, false, out);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -23,5 +23,11 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
 // parameters and scratch allow.
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out);
+// The same for calls of up to kTileRows rows that the device lists, scratch_row as
+// first_row, of experts whose w1 and w3 are of one type; row_token of each row. Each
+// token's inputs become bf16 once. Room for them and for the activations of all rows.
+void groups_in_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& tiles, const float* inputs,
+                     std::int64_t n_tokens, const std::int32_t* row_token, Bf16* converted, Bf16* activations,
+                     float* out);
 
 }  // namespace offstage::kernels::cuda

@@ -14,7 +14,7 @@ template <WeightType kType>
 __global__ void __launch_bounds__(kRoundThreads)
     split_rows(FewCalls list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
                unsigned char* to) {
-    const FewCall& call = list.calls[blockIdx.y];
+    const FewCall& call = list.call(blockIdx.y);
     const std::int64_t block =
         static_cast<std::int64_t>(blockIdx.x) * (kRoundThreads / kWarp) + static_cast<int>(threadIdx.x) / kWarp;
     const int t = static_cast<int>(blockIdx.z);
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kSplitThreads, kSplitBlocks<kType, kMatrices, 
     float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>, and before them stages
     let_next_begin();
     wait_for_previous();
-    const FewCall& call = job.list.calls[blockIdx.y];
+    const FewCall& call = job.list.call(blockIdx.y);
     const auto* const weights = static_cast<const unsigned char*>(job.list.weights(blockIdx.y));
     if (weights == nullptr) return;  // the whole block
     const int row = static_cast<int>(threadIdx.x) % kWarp / 4;

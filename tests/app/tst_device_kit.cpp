@@ -15,6 +15,7 @@ namespace {
 
 const QString kScript = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/device/device_kit.sh");
 const QString kDecodeLayers = QStringLiteral(OFFSTAGE_BIN_DIR "/../tests/decode_layers_on_host");
+const QString kPromptExperts = QStringLiteral(OFFSTAGE_BIN_DIR "/../tests/prompt_experts_on_host");
 
 void write(const QString& path, const QByteArray& text) {
     QFile file(path);
@@ -67,6 +68,21 @@ class TestDeviceKit : public QObject {
             graphs += (n_operations + 4 + 4) * (blocks ? 2 : 1);
             QCOMPARE(shape[QLatin1String("graphs")].toInt(), graphs);
             QCOMPARE(shape[QLatin1String("replayed")].toInt(), 4 * graphs);
+        }
+    }
+
+    // A prompt's experts, grouped by the device and by the host: the same bits.
+    void promptExperts_haveTheSameBitsEitherWay() {
+        const CliOutcome outcome =
+            runProgram(kPromptExperts, words(QStringLiteral("--widths narrow --tokens 40 --rounds 1")));
+        QVERIFY2(outcome.status == 0, outcome.err);
+        const QList<QByteArray> lines = outcome.out.trimmed().split('\n');
+        QCOMPARE(lines.size(), 2);
+        for (const QByteArray& line : lines) {
+            const QJsonObject experts = QJsonDocument::fromJson(line).object();
+            QVERIFY2(experts[QLatin1String("ok")].toBool(), line);
+            QVERIFY(experts[QLatin1String("listed_us")].toDouble() > 0);
+            QVERIFY2(experts[QLatin1String("grouped_us")].toDouble() > 0, line);
         }
     }
 

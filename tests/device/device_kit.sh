@@ -27,7 +27,7 @@ fail() {
 
 # ---------------------------------------------------------------- build
 build() {
-    local source=$here/../.. build=${KIT_BUILD:-$here/../../build/kit} targets=(offstage-cli decode_layers graph_gaps)
+    local source=$here/../.. build=${KIT_BUILD:-$here/../../build/kit} targets=(offstage-cli decode_layers prompt_experts graph_gaps)
     local options=(-DCMAKE_BUILD_TYPE=Release -DOFFSTAGE_GUI=OFF -DOFFSTAGE_NODES_BUILD=OFF -DOFFSTAGE_CUDA=ON
         -DOFFSTAGE_BENCH=ON "-DCMAKE_CUDA_ARCHITECTURES=${KIT_ARCH:-90}-real")
     # Without Qt here there is no test of the contract, nor bench_cuda.
@@ -91,6 +91,7 @@ real_parts() {
     part 1 45 120 contract ./engine_cuda_backend
     part 1 3 20 gaps ./graph_gaps
     part 1 45 90 layers ./decode_layers
+    part 1 10 40 prompts ./prompt_experts
     part 1 60 150 models wait_for_models
     for model in mx qw; do
         file=$models/offstage-kit-$model.gguf

@@ -1,10 +1,11 @@
-// Experts of files' blocks for many rows with inputs in 8 bits, on the CUDA that runs on
-// the host (tests/cuda_host): the bits of tiles, and of the device's own grouping by the
-// router's choice.
+// Experts of files' blocks for many rows with inputs in 8 bits, and packed ones, on the
+// CUDA that runs on the host (tests/cuda_host): the bits of tiles, and of the device's own
+// grouping by the router's choice.
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
@@ -15,6 +16,7 @@
 
 #include "kernels/block_parts.h"
 #include "kernels/ops/operation.h"
+#include "kernels/packed.h"
 #include "tests/cuda_host/cuda_host.h"
 #include "tests/kernels/test_data.h"
 #include "tests/sanitized.h"
@@ -32,6 +34,21 @@ std::vector<std::byte> random_rows(WeightType type, std::int64_t n_rows, std::in
     std::mt19937 generator(seed);
     std::vector<std::byte> rows(as_size(n_rows) * row_bytes(type, n_columns));
     for (std::byte& byte : rows) byte = static_cast<std::byte>(generator());
+    if (is_packed(type)) {
+        const PackedRow places = packed_row(type, n_columns);
+        for (std::size_t at = 0; at < rows.size(); at += row_bytes(type, n_columns)) {
+            for (std::int64_t s = 0; s < places.codes; s += std::int64_t{sizeof(PackedSuper)}) {
+                const PackedSuper super{0.002f, 1e-5f, 3.0f, 5e-3f};
+                std::memcpy(rows.data() + at + s, &super, sizeof super);
+            }
+            if (type != WeightType::kInt8) continue;
+            for (std::int64_t g = 0; g < n_columns / kPackedBlock; ++g) {
+                const Bf16 scale = to_bf16(test::uniform(generator, 0.0004f, 0.002f));
+                std::memcpy(rows.data() + at + places.scales + 2 * g, &scale, sizeof scale);
+            }
+        }
+        return rows;
+    }
     const auto block = as_size(traits_of(type).block_bytes);
     for (std::size_t at = 0; at < rows.size(); at += block) {
         const auto set_half = [&](std::size_t place) {
@@ -58,7 +75,7 @@ ExpertLayout layout_of(WeightType gate, WeightType up, WeightType down, std::int
     layout.gate = gate;
     layout.up = up;
     layout.down = down;
-    layout.down_rows_are_outputs = true;
+    layout.down_rows_are_outputs = is_blocks(down);
     layout.spec.biases = biases;
     return layout;
 }
@@ -66,10 +83,10 @@ ExpertLayout layout_of(WeightType gate, WeightType up, WeightType down, std::int
 // A GPU on the host with all products in 8 bits.
 class Gpu {
   public:
-    explicit Gpu(std::uint32_t seed = 1) {
+    explicit Gpu(std::uint32_t seed = 1, bool cublas = false) {
         cuda_host::Settings settings;
         settings.seed = seed;
-        settings.cublas = false;
+        settings.cublas = cublas;
         cuda_host::reset(settings);
         context_ = open_cuda_context_on_host(0).context;
         context_->set_byte_inputs(ByteInputTypes::all());
@@ -78,9 +95,19 @@ class Gpu {
         step_.n_experts = 16;
         step_.n_active = 4;
         step_.blocks = true;
-        const std::uint64_t bytes = context_->scratch_bytes(step_);
-        scratch_ = context_->allocate(bytes);
-        context_->set_scratch(scratch_, bytes);
+        scratch_bytes_ = context_->scratch_bytes(step_);
+        scratch_ = context_->allocate(scratch_bytes_);
+        context_->set_scratch(scratch_, scratch_bytes_);
+    }
+    // Leaves the operations no more scratch memory than is_enough() needs.
+    void take_scratch_away(const std::function<bool()>& is_enough) {
+        std::size_t enough = scratch_bytes_, too_little = 0;
+        while (enough - too_little > 256) {
+            const std::size_t bytes = (enough + too_little) / 2 / 256 * 256;
+            context_->set_scratch(scratch_, bytes);
+            (is_enough() ? enough : too_little) = bytes;
+        }
+        context_->set_scratch(scratch_, enough);
     }
     ~Gpu() { (void)close(); }
     // Everything is freed. A failure, and what the host's layer found; empty: nothing.
@@ -126,6 +153,7 @@ class Gpu {
     std::unique_ptr<CudaContext> context_;
     CudaStep step_;
     void* scratch_ = nullptr;
+    std::size_t scratch_bytes_ = 0;
     std::vector<void*> blocks_;
 };
 
@@ -223,7 +251,12 @@ constexpr Formats kFormatsOfTests[] = {
     {"Q4_K", WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ4K},
     {"Q6_K", WeightType::kQ6K, WeightType::kQ6K, WeightType::kQ6K},
     {"Q4_K, Q6_K and Q8_0", WeightType::kQ4K, WeightType::kQ6K, WeightType::kQ8_0},
+    {"HQQ4", WeightType::kHqq4, WeightType::kHqq4, WeightType::kHqq4},
+    {"HQQ3", WeightType::kHqq3, WeightType::kHqq3, WeightType::kHqq3},
+    {"HQQ2", WeightType::kHqq2, WeightType::kHqq2, WeightType::kHqq2},
+    {"INT8", WeightType::kInt8, WeightType::kInt8, WeightType::kInt8},
 };
+constexpr int kPackedFormats = 6;  // from here on
 
 }  // namespace
 
@@ -330,6 +363,10 @@ class TestCudaPrompts : public QObject {
         row(0, 600, 2, 16, 13);
         row(5, 90, 4, 16, 16);
         row(3, 20, 4, 16, 16);
+        for (int f = kPackedFormats; f < kPackedFormats + 4; ++f) row(f, 40, 2, 6, 4);
+        for (const int n : {9, 64, 65}) row(6, n, 1, 5, 1);
+        row(6, 300, 2, 16, 13);
+        row(8, 90, 4, 16, 16);
     }
     void groups_haveTheBitsOfLists() {
         QFETCH(int, formats);
@@ -339,9 +376,11 @@ class TestCudaPrompts : public QObject {
         QFETCH(int, n_chosen);
         const Formats& types = kFormatsOfTests[formats];
         const bool small = types.gate == WeightType::kQ4_0;
-        const std::int64_t hidden = small ? 64 : 256;
-        const std::int64_t ffn = small ? 96 : 256;
+        const bool packed = formats >= kPackedFormats;
         for (const std::uint32_t seed : {1u, 2u}) {
+            // Packed: by the kernels for whole pieces of rows, and by those for any.
+            const std::int64_t hidden = small || (packed && seed == 2) ? 64 : 256;
+            const std::int64_t ffn = small ? 96 : packed ? 200 : 256;
             Gpu gpu(seed);
             const Layer layer(gpu, layout_of(types.gate, types.up, types.down, hidden, ffn, formats % 2 == 1),
                               n_experts);
@@ -375,7 +414,9 @@ class TestCudaPrompts : public QObject {
             (void)gpu.submit(ops::Experts{calls, inputs, gpu.put(row_token), listed});
             float* const grouped = gpu.put(std::vector<float>(as_size(n_pairs * hidden), 78.0f));
             std::int32_t* const numbers = gpu.put(std::vector<std::int32_t>(as_size(2 * n_pairs), -1));
-            QVERIFY(gpu.context().takes_grouped(layer.layout, n_tokens, n_active, n_experts));
+            const auto takes = [&] { return gpu.context().takes_grouped(layer.layout, n_tokens, n_active, n_experts); };
+            QVERIFY(takes());
+            if (packed) gpu.take_scratch_away(takes);
             const int n_launches = gpu.submit(ops::GroupedExperts{.layout = layer.layout,
                                                                   .blocks = layer.table,
                                                                   .chosen = gpu.put(chosen),
@@ -387,13 +428,17 @@ class TestCudaPrompts : public QObject {
                                                                   .row_of = numbers + n_pairs,
                                                                   .out = grouped});
             // The order; for many tokens rounding and two products; four for few rows,
-            // and one more where w1 and w3 are of different formats.
-            QCOMPARE(n_launches, (n_tokens > CudaContext::kFewRows ? 8 : 5) + (types.gate == types.up ? 0 : 1));
+            // and one more where w1 and w3 are of different formats. Of packed experts
+            // with few rows those for eight at a time, one less where inputs are not
+            // split.
+            const int n_few = packed ? (n_experts + 7) / 8 * (hidden == 64 ? 3 : 4) : types.gate == types.up ? 4 : 5;
+            QCOMPARE(n_launches, (n_tokens > CudaContext::kFewRows ? 4 : 1) + n_few);
             const std::vector<std::int32_t> all = gpu.get(numbers, 2 * n_pairs);
             QVERIFY(same_bytes<std::int32_t>(std::span(all).first(as_size(n_pairs)), row_token));
             QVERIFY(same_bytes<std::int32_t>(std::span(all).subspan(as_size(n_pairs)), row_of));
             const std::vector<float> a = gpu.get(grouped, n_pairs * hidden);
             const std::vector<float> b = gpu.get(listed, n_pairs * hidden);
+            QVERIFY(std::all_of(a.begin(), a.end(), [](float value) { return std::isfinite(value); }));
             QVERIFY(same_bytes<float>(a, b));
             QCOMPARE(QString::fromStdString(gpu.close()), QString());
         }
@@ -408,6 +453,21 @@ class TestCudaPrompts : public QObject {
         QVERIFY(!gpu.context().takes_grouped(expert_layout(WeightType::kBf16, 64, 96), 20, 4, 16));
         gpu.context().set_byte_inputs({});
         QVERIFY(!gpu.context().takes_grouped(layout, 20, 4, 16));
+        // Packed ones need them not, but rows for which tiles are used however many an
+        // expert has.
+        const ExpertLayout packed = expert_layout(WeightType::kHqq4, 64, 96);
+        const ExpertLayout large = expert_layout(WeightType::kHqq4, 128, 96);
+        QVERIFY(gpu.context().takes_grouped(packed, 600, 4, 16));
+        QVERIFY(gpu.context().takes_grouped(large, 600, 4, 16));
+        ExpertLayout mixed = packed;
+        mixed.up = WeightType::kHqq3;
+        QVERIFY(!gpu.context().takes_grouped(mixed, 20, 4, 16));
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
+        Gpu multiplying(1, true);
+        QVERIFY(multiplying.context().takes_grouped(packed, 512, 4, 16));
+        QVERIFY(!multiplying.context().takes_grouped(packed, 513, 4, 16));
+        QVERIFY(!multiplying.context().takes_grouped(packed, 8, 4, 16));
+        QVERIFY(!multiplying.context().takes_grouped(large, 9, 4, 16));
     }
 };
 
