@@ -125,7 +125,13 @@ class TestCudaBlocksOnHost : public QObject {
     // Where the device has all experts it groups a prompt's tokens by the choice: bits
     // and records are those with a choice that the host waits for (because of a probe),
     // and nothing goes to the device between the layers.
+    void choiceOfAPrompt_staysOnTheDevice_data() {
+        QTest::addColumn<bool>("packed");
+        QTest::newRow("a file's blocks with inputs in 8 bits") << false;
+        QTest::newRow("HQQ4") << true;
+    }
     void choiceOfAPrompt_staysOnTheDevice() {
+        QFETCH(bool, packed);
         struct Probe final : StepProbe {
             void begin_step(std::int64_t) override {}
             void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
@@ -133,10 +139,11 @@ class TestCudaBlocksOnHost : public QObject {
         } probe;
         const std::vector<TokenId> tokens = answered(QStringLiteral("mixed")).tokens;
         reset(false);
-        LoadRequest request = on_host_layer(QStringLiteral("mixed"));
-        request.compute = ComputeMode::kInt8;
+        LoadRequest request = on_host_layer(packed ? QStringLiteral("grouped_bf16") : QStringLiteral("mixed"));
+        if (packed) request.quant.experts = kernels::WeightType::kHqq4;
+        if (!packed) request.compute = ComputeMode::kInt8;
         request.dispatch = parse_dispatch("static");
-        request.vram_bytes = vram_for(request, 100);
+        request.vram_bytes = packed ? std::uint64_t{256} << 20 : vram_for(request, 100);
         auto model = open(request);
         struct Result {
             std::vector<std::vector<float>> rows;
