@@ -43,7 +43,7 @@ std::string field(const std::filesystem::path& file, std::string_view key) {
     return {};
 }
 
-std::string cpu_model() {
+std::string read_cpu_model() {
     if (std::string name = field("/proc/cpuinfo", "model name"); !name.empty()) return name;
     // ARM kernels name no model; the architecture is better than nothing.
     utsname system{};
@@ -88,6 +88,11 @@ void check_environment() {
             throw Error(ErrorKind::kInvalidInput, messages::threads_variable_invalid(wanted));
         }
     }
+}
+
+const std::string& cpu_model() {
+    static const std::string model = read_cpu_model();
+    return model;
 }
 
 Hardware detect_host() {

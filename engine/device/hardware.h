@@ -37,6 +37,9 @@ Hardware detect_hardware();
 Message instruction_set_note(kernels::InstructionSet used, kernels::InstructionSet best);
 Message instruction_set_note();  // of this process
 
+// Hardware::cpu_model, read once: keys of what is stored are made of it. Any thread.
+const std::string& cpu_model();
+
 // The same without looking for GPUs (`cuda` stays empty): in no time.
 Hardware detect_host();
 

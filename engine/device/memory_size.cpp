@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kKib = 1024;
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;  // and more: what version 1 writes where there is none
 
 // The number at the start of `text`, blanks skipped; nothing for "max" and "unlimited".
 std::optional<std::int64_t> leading_number(std::string_view text) {
@@ -76,7 +77,7 @@ void lower_by_groups(MemorySize& memory, const GroupFiles& files, const fs::path
         for (const char* name : files.limits) {
             if (name == nullptr) continue;
             const std::optional<std::int64_t> limit = number_in(folder / name);
-            if (!limit || *limit <= 0) continue;
+            if (!limit || *limit <= 0 || *limit >= kNoLimit) continue;
             std::int64_t used = number_in(folder / files.used).value_or(0);
             for (const char* key : files.page_cache) used -= number_after(folder / "memory.stat", key).value_or(0);
             lower(memory, *limit, used, ("/" / (folder / name).lexically_relative(root)).string());

@@ -14,6 +14,7 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/plan/plan_messages.h"
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,9 +25,8 @@ using kernels::TrialProduct;
 using Origin = ComputeChoice::Origin;
 
 std::string key_of_machine() {
-    const Hardware host = detect_host();
-    return "products|" + host.cpu_model + " " + host.instruction_set + "|oneDNN " +
-           std::string(kernels::Gemm::library_version());
+    return "products|" + cpu_model() + " " + std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) +
+           "|oneDNN " + std::string(kernels::Gemm::library_version());
 }
 
 struct TimedProduct {
