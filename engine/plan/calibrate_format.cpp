@@ -89,7 +89,7 @@ std::string cost_key(const CostPlace& place, kernels::WeightType format, const E
     kernels::ExpertLayout layout = grid.layout(format);
     layout.interleaved = place.form.wants_interleaved();
     const bool copies_strips = place.device.kind != DeviceKind::kCpu && layout.has_strips();
-    return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
+    return place.device.fingerprint + "|" + cpu_model() + " x" + std::to_string(place.n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" + kernels::name_of(place.form) +
            "|" + format_key(format, grid) + " " + std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
            (grid.expert.activation == kernels::Activation::kSilu
@@ -185,11 +185,10 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementSto
                                    RowQuantizer* helper, const std::string& device) {
     QuantizingSpeeds speeds{};
     if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;
-    const std::string key = "quantizing|" + detect_host().cpu_model + " " +
-                            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|version " +
-                            std::to_string(kQuantizerVersion) + "|" + std::to_string(kernels::kWeightTypes) +
-                            " formats|rows of " + std::to_string(hidden_dim) +
-                            (helper != nullptr ? "|with " + device : "");
+    const std::string key =
+        "quantizing|" + cpu_model() + " " + std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) +
+        "|version " + std::to_string(kQuantizerVersion) + "|" + std::to_string(kernels::kWeightTypes) +
+        " formats|rows of " + std::to_string(hidden_dim) + (helper != nullptr ? "|with " + device : "");
     if (cache.load(key, speeds)) return speeds;
 
     // Random numbers like weights: almost normally distributed, all different.
