@@ -1,8 +1,6 @@
 #include "engine/json.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 

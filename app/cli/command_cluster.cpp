@@ -1,4 +1,3 @@
-#include <iostream>
 
 #include "app/cli/commands.h"
 #include "app/cli/model_options.h"

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iostream>
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"

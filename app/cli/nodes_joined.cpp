@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <utility>
 
 #include "app/cli/command_messages.h"
 #include "app/cli/terminal_output.h"

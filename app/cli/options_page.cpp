@@ -1,7 +1,6 @@
 #include "app/cli/options_page.h"
 
 #include <map>
-#include <utility>
 
 #include "app/cli/command_line.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
-#include <string>
 #include <tuple>
 
 #include "engine/cluster/cluster_messages.h"

@@ -1,7 +1,6 @@
 #include "engine/cluster/node_protocol.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "engine/device/host_buffer.h"
 
-#include <array>
-#include <cstdio>
 #include <sys/mman.h>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "engine/device/control_groups.h"
 #include "engine/device/device_messages.h"

@@ -1,7 +1,5 @@
 #include "engine/dispatch/dispatcher.h"
 
-#include <algorithm>
-
 #include "engine/dispatch/dispatch_messages.h"
 
 namespace offstage::engine {

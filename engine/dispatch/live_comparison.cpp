@@ -1,10 +1,8 @@
 #include "engine/dispatch/live_comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "engine/plan/plan_messages.h"

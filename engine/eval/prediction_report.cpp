@@ -1,7 +1,6 @@
 #include "engine/eval/prediction_report.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/as_size.h"
 #include "engine/error.h"

@@ -1,7 +1,6 @@
 #include "engine/eval/prefix_scorer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/as_size.h"
 #include "engine/eval/loaded_step_model.h"

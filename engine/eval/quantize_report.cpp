@@ -1,7 +1,6 @@
 #include "engine/eval/quantize_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "engine/device/hardware.h"

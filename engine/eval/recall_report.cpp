@@ -1,7 +1,6 @@
 // A RecallReport as JSON and text.
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/as_size.h"
 #include "engine/eval/recall.h"

@@ -1,7 +1,6 @@
 #include "engine/experts/expert_mover.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "engine/as_size.h"
 

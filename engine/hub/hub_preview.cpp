@@ -5,7 +5,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <vector>
 
 #include "engine/error.h"
 #include "engine/files/gguf.h"

@@ -1,8 +1,6 @@
 #include "engine/model/file_formats.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <vector>

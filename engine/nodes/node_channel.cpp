@@ -6,7 +6,6 @@
 #include <grpcpp/security/credentials.h>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "engine/cluster/node_messages.h"
 #include "engine/nodes/call_status.h"

@@ -1,7 +1,6 @@
 #include "engine/plan/calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>

@@ -1,6 +1,5 @@
 // The names of a load's settings, for users.
 
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <new>
 
 #include "engine/device/host_buffer.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "engine/error.h"
 #include "engine/run/run_messages.h"

@@ -1,9 +1,7 @@
 #include "engine/run/forward.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>

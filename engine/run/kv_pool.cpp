@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cstring>
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "engine/device/host_buffer.h"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"

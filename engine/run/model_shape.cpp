@@ -1,6 +1,5 @@
 #include "engine/run/model_shape.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"

@@ -2,9 +2,6 @@
 
 #include "kernels/cpu/blocks_simd.h"
 
-#include <array>
-#include <utility>
-
 #include "kernels/block_parts.h"
 #include "kernels/cpu/codebook_codes.h"
 #include "kernels/cpu/packed_groups_simd.h"

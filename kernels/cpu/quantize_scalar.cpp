@@ -1,7 +1,5 @@
 // The truth for the other instruction sets: the same templates with vectors of one float.
 
-#include <cmath>
-
 #include "kernels/cpu/operations.h"
 
 namespace offstage::kernels {

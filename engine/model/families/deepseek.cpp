@@ -4,7 +4,6 @@
 // GLM-4.7-Flash (transformers: models/glm4_moe_lite) is V3 with defaults of its own and a
 // list of its dense layers.
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/model/families/family.h"

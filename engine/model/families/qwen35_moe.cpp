@@ -3,8 +3,6 @@
 // with a gate beside the routed ones; norms that are stored as their distance from 1. The
 // vision tower and the layers that predict further tokens are left out.
 
-#include <algorithm>
-
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
