@@ -1,5 +1,7 @@
 #include "engine/run/answer_steps.h"
 
+#include <utility>
+
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 
@@ -33,9 +35,11 @@ void AnswerSteps::add(std::span<const Segment> segments) {
     for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
     const std::span<const std::int32_t> routing = parts_.model.forward().routing();
     const DispatchTotals& totals = parts_.model.dispatcher().recorder().all_totals();
-    const double us = parts_.model.device().now_us() - began_us_;
+    const double now_us = parts_.model.device().now_us();
+    const double us = now_us - began_us_;
+    const double before_us = std::exchange(ended_us_, now_us);
     if (n_tokens == 1 && !moved_) {
-        parts_.watch.add(us, totals);
+        parts_.watch.add(us, before_us > 0 ? now_us - before_us : us, totals);
     } else {
         parts_.watch.pass(totals);
     }

@@ -109,6 +109,7 @@ class AnswerSteps {
     SessionParts parts_;
     AnswerRecord record_;
     double began_us_ = 0;  // the step, including the work before it
+    double ended_us_ = 0;  // the step before; 0: none of this answer
     bool moved_ = false;   // a re-plan did something before the step
 };
 

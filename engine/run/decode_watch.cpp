@@ -1,5 +1,6 @@
 #include "engine/run/decode_watch.h"
 
+#include <numeric>
 #include <utility>
 
 #include "engine/plan/calibration.h"
@@ -9,7 +10,13 @@
 
 namespace offstage::engine {
 
-void DecodeWatch::add(double step_us, const DispatchTotals& totals) {
+void DecodeWatch::add(double step_us, double token_us, const DispatchTotals& totals) {
+    if (tokens_us_.size() < DecodeMeter::kSteps) {
+        tokens_us_.push_back(token_us);
+    } else {
+        tokens_us_[next_] = token_us;
+    }
+    next_ = (next_ + 1) % DecodeMeter::kSteps;
     if (steps_us_ == 0) waited_before_us_ = waited_us();
     steps_us_ += step_us;
     const std::int64_t now = n_preempted();
@@ -19,14 +26,25 @@ void DecodeWatch::add(double step_us, const DispatchTotals& totals) {
 
 void DecodeWatch::clear() {
     meter_.clear();
+    tokens_us_.clear();
+    next_ = 0;
     overhead_us_ = 0;
     steps_us_ = 0;
+}
+
+MeasuredDecode DecodeWatch::measured(LoadedModel& model) const {
+    MeasuredDecode measured = meter_.figures(!model.device().shares_host_memory());
+    if (measured.n_steps > 0) {
+        measured.step_us =
+            std::accumulate(tokens_us_.begin(), tokens_us_.end(), 0.0) / static_cast<double>(tokens_us_.size());
+    }
+    return measured;
 }
 
 void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
     overhead_us_ = 0;
     if (model.device().shares_host_memory()) return;  // the CPU's work beside experts has no bearing on a GPU
-    const MeasuredDecode measured = meter_.figures(true);
+    const MeasuredDecode measured = this->measured(model);
     const PlanInputs& inputs = model.plan_inputs();
     if (measured.n_steps == 0 || !inputs.cost.table().has_accelerator()) return;
     overhead_us_ = engine::overhead_us(forecast_us(replanner, model, kForecastPrompt), measured);

@@ -89,6 +89,19 @@ class TestSession : public QObject {
         QVERIFY(m_session->generate(asked, {}, {}).notes.empty());
     }
 
+    // Whoever takes the text has a part in the time of a token: what a re-plan calls
+    // measured is what the answer says.
+    void measuredSpeed_isTheAnswersOwn() {
+        GenerationRequest request = ask("Tell me a story about a fox.", 24);
+        request.ignore_end = true;
+        const GenerationResult result = m_session->generate(
+            request, [](const TextDelta&) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }, {});
+        const ReplanPreview preview = m_session->preview({});
+        QCOMPARE(preview.measured_steps, 23);
+        const double share = preview.before.decode_tokens_per_s / result.decode_tokens_per_s;
+        QVERIFY2(share > 0.7 && share < 1.4, qPrintable(QString::number(share)));
+    }
+
     void load_reportsProgressAndDescribesTheModel() {
         LoadRequest request;
         request.model = demoModel();
