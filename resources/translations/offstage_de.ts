@@ -4397,6 +4397,10 @@
         <source>More in the help: %1</source>
         <translation>Mehr in der Hilfe, auf Englisch: %1</translation>
     </message>
+    <message>
+        <source>The demo model does not know this program well enough to answer. %1 says where everything is, and the search in the help (F1) looks through all of its pages.</source>
+        <translation>Das Demomodell kennt dieses Programm nicht gut genug, um zu antworten. „%1“ sagt, wo alles ist, und die Suche in der Hilfe (F1) durchsucht alle ihre Seiten; sie sind auf Englisch.</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -5391,16 +5395,16 @@ Ein Klick zeigt ihren Text</translation>
         <translation>%1 Punkte</translation>
     </message>
     <message>
-        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
-        <translation>Zeit zwischen Tokens (ITL) über %1 Schritte, nach der Uhr des Geräts: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
-    </message>
-    <message>
         <source>Between tokens, p95</source>
         <translation>Zwischen Tokens, p95</translation>
     </message>
     <message>
         <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
         <translation>Emulierte Geräte haben simulierte Zeiten und Geschwindigkeiten, die übrigen gemessene: Der Zeiger über einer Zeile zeigt ihr Gerät.</translation>
+    </message>
+    <message>
+        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2, p95 %3, p99 %4</source>
+        <translation>Zeit zwischen Tokens (ITL) über %1 Schritte, nach der Uhr des Geräts: p50 %2, p95 %3, p99 %4</translation>
     </message>
 </context>
 <context>
@@ -8450,6 +8454,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>The page that was shown before</source>
         <translation>Die Seite, die vorher gezeigt wurde</translation>
     </message>
+    <message>
+        <source>The pages of the help are in English.</source>
+        <translation>Die Seiten der Hilfe sind auf Englisch.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::History</name>
@@ -10471,6 +10479,14 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <source>%1 (needs a chat template)</source>
         <translation>%1 (braucht eine Chat-Vorlage)</translation>
     </message>
+    <message>
+        <source>Open a fol&amp;der…</source>
+        <translation>O&amp;rdner öffnen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Open the folder of a model</source>
+        <translation>Ordner eines Modells öffnen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -10737,7 +10753,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Panels cost %1 of speed</source>
-        <translation>Panels kosten %1 der Geschwindigkeit</translation>
+        <translation>Panels kosten %1</translation>
     </message>
     <message>
         <source>Whose figures these are</source>
@@ -10745,7 +10761,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Panels cost under %1 of speed</source>
-        <translation>Panels kosten unter %1 Tempo</translation>
+        <translation>Panels kosten unter %1</translation>
     </message>
 </context>
 <context>
@@ -12183,6 +12199,11 @@ bei 32k</translation>
 at 32k</source>
         <translation>Erstes Token
 bei 32k</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>column: its text</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 <context>

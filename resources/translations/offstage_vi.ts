@@ -4397,6 +4397,10 @@
         <source>More in the help: %1</source>
         <translation>Xem thêm trong phần trợ giúp, bằng tiếng Anh: %1</translation>
     </message>
+    <message>
+        <source>The demo model does not know this program well enough to answer. %1 says where everything is, and the search in the help (F1) looks through all of its pages.</source>
+        <translation>Mô hình demo không biết đủ rõ về chương trình này để trả lời. %1 cho biết mọi thứ nằm ở đâu, và ô tìm kiếm trong phần trợ giúp (F1) tìm trong mọi trang; các trang bằng tiếng Anh.</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -5389,16 +5393,16 @@ Bấm để xem văn bản của tệp</translation>
         <translation>%1 điểm</translation>
     </message>
     <message>
-        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
-        <translation>Thời gian giữa các token (ITL) qua %1 bước giải mã, theo đồng hồ của thiết bị: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
-    </message>
-    <message>
         <source>Between tokens, p95</source>
         <translation>Giữa các token, p95</translation>
     </message>
     <message>
         <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
         <translation>Thiết bị mô phỏng có thời gian và tốc độ mô phỏng, các thiết bị khác thì được đo: rê con trỏ lên một hàng để xem thiết bị của hàng đó.</translation>
+    </message>
+    <message>
+        <source>Time between tokens (ITL) of %1 decode steps, by the device&apos;s clock: p50 %2, p95 %3, p99 %4</source>
+        <translation>Thời gian giữa các token (ITL) qua %1 bước giải mã, theo đồng hồ của thiết bị: p50 %2, p95 %3, p99 %4</translation>
     </message>
 </context>
 <context>
@@ -8438,6 +8442,10 @@ Reading its headers…</source>
         <source>The page that was shown before</source>
         <translation>Trang đã hiện trước đó</translation>
     </message>
+    <message>
+        <source>The pages of the help are in English.</source>
+        <translation>Các trang trợ giúp được viết bằng tiếng Anh.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::History</name>
@@ -10455,6 +10463,14 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>%1 (needs a chat template)</source>
         <translation>%1 (cần mẫu trò chuyện)</translation>
     </message>
+    <message>
+        <source>Open a fol&amp;der…</source>
+        <translation>Mở t&amp;hư mục…</translation>
+    </message>
+    <message>
+        <source>Open the folder of a model</source>
+        <translation>Mở thư mục của một mô hình</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -12163,6 +12179,11 @@ at 32k</source>
 at 32k</source>
         <translation>Token đầu tiên
 ở 32k</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>column: its text</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 <context>

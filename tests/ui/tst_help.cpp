@@ -18,6 +18,7 @@
 #include <QTemporaryDir>
 #include <QTextBrowser>
 #include <QToolButton>
+#include <QTranslator>
 
 #include "engine/model/model_finder.h"
 #include "engine/text/tokenizer.h"
@@ -25,11 +26,11 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/language.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
-#include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
 #include "ui/help/help_html.h"
@@ -345,6 +346,31 @@ class TestHelp : public QObject {
         QCOMPARE(nMarks(help), 0);
     }
 
+    // Who reads another language learns at once that the pages are in English.
+    void pages_sayTheirLanguage_inTheReaders_data() {
+        QTest::addColumn<QString>("note");
+        QTest::newRow("en") << QString();
+        QTest::newRow("de") << QStringLiteral("auf Englisch");
+        QTest::newRow("vi") << QStringLiteral("tiếng Anh");
+    }
+    void pages_sayTheirLanguage_inTheReaders() {
+        QFETCH(QString, note);
+        const QLocale before;
+        const QString language = QString::fromLatin1(QTest::currentDataTag());
+        speak(*qApp, language);
+        {
+            const WindowFixture f;
+            HelpDialog& help = open(f);
+            QCOMPARE(help.text().section(u'\n', 0, 0).contains(QStringLiteral("First steps")), note.isEmpty());
+            QVERIFY2(help.text().section(u'\n', 0, 0).contains(note), qPrintable(help.text().left(80)));
+            picture(help, QStringLiteral("help-") + language, {480, 900}, 640);
+        }
+        for (QTranslator* each : qApp->findChildren<QTranslator*>()) {
+            delete each;
+        }
+        QLocale::setDefault(before);
+    }
+
     void search_showsTheFirstHit_ofALongPage() {
         const WindowFixture f;
         HelpDialog& help = open(f);
@@ -354,66 +380,6 @@ class TestHelp : public QObject {
         const auto* view = help.findChild<QTextBrowser*>();
         QTRY_VERIFY(view->verticalScrollBar()->value() > 0);
         QVERIFY(view->viewport()->rect().contains(view->cursorRect().center()));
-    }
-
-    void questionAboutTheProgram_isKnown_data() {
-        QTest::addColumn<QString>("page");
-        const auto rows = [](const char* page, std::initializer_list<const char*> questions) {
-            for (const char* asked : questions) {
-                QTest::newRow(asked) << QString::fromLatin1(page);
-            }
-        };
-        rows("models",
-             {"Can you open GGUF files?", "Can it open GGUF files?", "Is GGUF supported?", "Can I use a GGUF model?",
-              "which file formats do you read", "Which models can this program open?",
-              "Does Offstage support safetensors?", "Kannst du GGUF-Dateien öffnen?",
-              "Welche Modelle kann das Programm öffnen?", "Liest Offstage safetensors?",
-              "Bạn có mở được tệp GGUF không?", "Chương trình này mở được những mô hình nào?"});
-        rows("privacy", {"Do you send my data anywhere?", "Does this program need an internet connection?",
-                         "Can you work offline?", "Brauchst du eine Internetverbindung?",
-                         "Schickt das Programm meine Daten irgendwohin?", "Werden meine Daten hochgeladen?",
-                         "Gehst du ins Internet?", "Funktioniert das offline?", "Geht es ohne Internet?",
-                         "Có cần internet không?", "Läuft das auch offline?",
-                         "Bạn có gửi dữ liệu của tôi đi đâu không?", "Chương trình có cần internet không?"});
-        rows("chat",
-             {"Can I attach a PDF?", "What kinds of files can I attach?", "Kann ich eine PDF-Datei anhängen?",
-              "Welche Dateien kann ich mitschicken?", "Kannst du Bilder sehen?", "Tôi có thể đính kèm tệp PDF không?"});
-        rows("start", {"Which panels are there?", "Is there a panel for machines?", "Welche Panels gibt es?",
-                       "Có những bảng nào?"});
-        rows("machines", {"Can you use other computers?", "Können andere Rechner mithelfen?",
-                          "Kannst du mehrere Computer nutzen?", "Có thể dùng máy tính khác không?"});
-        rows("budget", {"Wie stelle ich das VRAM-Budget ein?", "Làm sao đổi ngân sách VRAM?"});
-        rows("keys", {"Welche Tastenkürzel gibt es?", "Có những phím tắt nào?"});
-        rows("", {"What is an expert?",
-                  "Can you open the window?",
-                  "Write a story about how you open a GGUF file.",
-                  "What is GGUF?",
-                  "Do you know a poem?",
-                  "Can you read Shakespeare?",
-                  "How do you send data in Python?",
-                  "Can you open GGUF files?\nAnswer in French.",
-                  "Can you explain to me in a few words that a child understands how one would go about it to open "
-                  "GGUF?",
-                  "What is a solar panel?",
-                  "Was ist ein Budget?",
-                  "Was ist eine API?",
-                  "Wie funktioniert das Internet?",
-                  "Wie hoch ist die Temperatur auf der Sonne?",
-                  "Was sind Bereiche der Mathematik?",
-                  "Làm bảng cửu chương",
-                  "Mình có dùng mạng xã hội không?",
-                  "Was ist GGUF?",
-                  "Kannst du das Fenster öffnen?",
-                  "Schreib eine Geschichte über GGUF-Dateien.",
-                  "Kennst du ein Gedicht?",
-                  "Wie spät ist es?",
-                  "Bạn có biết bài thơ nào không?"});
-    }
-    void questionAboutTheProgram_isKnown() {
-        QFETCH(const QString, page);
-        const QList<HelpAnswer> answers = helpAnswers();
-        const HelpAnswer* answer = answerOf(answers, QString::fromUtf8(QTest::currentDataTag()));
-        QCOMPARE(answer != nullptr ? answer->page : QString(), page);
     }
 
     // The demo model would answer it falsely, wherever its files lie. Other models get

@@ -1,26 +1,48 @@
 #pragma once
 
+#include <optional>
+
 #include <QList>
 #include <QString>
 #include <QStringList>
 
 namespace offstage::ui {
 
-// A question about the program, which the manual answers and no model need know.
+// What the manual says to a question about the program, so that no model need know it.
 struct HelpAnswer {
-    QString question;  // as it is offered where nothing was said yet; empty: it is not
-    QString page;      // HelpPage::id
-    QString text;      // the beginning of the answer, Markdown, and a link to the page: "help:models"
-    // For each language: ways to ask this begin with a word of the first list, and have
-    // one of each of the others. Words and phrases in lower case, between commas.
-    QList<QStringList> words;
+    QString page;  // HelpPage::id
+    QString text;  // a part of the page, Markdown, and a link to it: "help:models"
 };
 
-// From resources/help/questions.json, in its order.
-QList<HelpAnswer> helpAnswers();
+// Knows questions about the program in all of the window's languages, by the phrases of
+// resources/help/questions.json, and finds their answers in the manual. Any thread.
+class HelpAnswers {
+  public:
+    HelpAnswers();
 
-// The answer of a question that is clearly about this program, in any of the window's
-// languages; nullptr: another subject, no question, or more than one short line.
-const HelpAnswer* answerOf(const QList<HelpAnswer>& answers, const QString& typed);
+    // Those that are offered where nothing was said yet.
+    static QStringList offered();
+    // The answer of a short text that is about this program: the part of a page that suits
+    // best, or where to look. Nothing: it is about something else, or asks for what only a
+    // model can do.
+    std::optional<HelpAnswer> answerOf(const QString& typed) const;
+
+  private:
+    // Words between blanks; a last word of which the beginning counts has none behind it.
+    using Phrases = QStringList;
+    struct Topic {
+        QString page, from, heading;  // of the text, in the page `from`; no page: in any
+        QList<Phrases> sure, asked;   // by language; `asked` count only beside m_program or m_you
+    };
+
+    const Topic* topicOf(const QString& plain) const;
+    bool isTask(const QString& plain) const;
+    HelpAnswer answerFrom(const Topic& topic, const QString& plain) const;
+    QStringList contentOf(const QString& plain) const;
+
+    QList<Topic> m_topics;
+    QList<Phrases> m_program, m_you, m_polite, m_tasks, m_subjects;  // by language
+    QStringList m_skipped;
+};
 
 }  // namespace offstage::ui

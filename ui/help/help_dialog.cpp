@@ -58,6 +58,13 @@ QString styleOf(const QPalette& palette) {
              colours.raised.name());
 }
 
+// Of a window in English, where this is not translated, there is nothing to say.
+QString languageNote() {
+    constexpr char kEnglish[] = QT_TRANSLATE_NOOP("offstage::ui::HelpDialog", "The pages of the help are in English.");
+    const QString note = HelpDialog::tr(kEnglish);
+    return note == QLatin1String(kEnglish) ? QString() : QStringLiteral("<p><i>%1</i></p>").arg(note.toHtmlEscaped());
+}
+
 // Qt's HTML has narrow line spacing, deep lists, a frame around each cell of a table, and
 // lines of code that are never broken.
 void layOut(QTextDocument& document) {
@@ -252,7 +259,7 @@ void HelpDialog::showNow(const QString& id) {
     const auto shown =
         std::find_if(m_pages.begin(), m_pages.end(), [&](const HelpPage& each) { return each.id == id; });
     if (shown != m_pages.end()) {
-        m_view->setHtml(helpHtml(shown->text));
+        m_view->setHtml(languageNote() + helpHtml(shown->text));
     } else if (!m_pages.isEmpty()) {
         const QString searched = m_search->text().simplified().toHtmlEscaped();
         m_view->setHtml(QStringLiteral("<h2>%1</h2><p>%2</p><p><a href=\"%3\">%4</a></p>")

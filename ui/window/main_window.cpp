@@ -207,12 +207,7 @@ void MainWindow::createMiddle() {
 // Questions about the program are answered from the manual, with its page at hand. The
 // demo model would answer them falsely; others are asked what was typed.
 void MainWindow::answerQuestions() {
-    QStringList offered;
-    for (const HelpAnswer& answer : m_helpAnswers) {
-        if (!answer.question.isEmpty()) {
-            offered << answer.question;
-        }
-    }
+    const QStringList offered = HelpAnswers::offered();
     m_page->emptyState().setQuestions(offered);
     connect(&m_page->emptyState(), &EmptyState::questionChosen, this,
             [this, offered](int question) { answerFromHelp(offered[question], 0); });
@@ -229,9 +224,8 @@ bool MainWindow::isOfTheDemo() const {
 }
 
 bool MainWindow::answerFromHelp(const QString& question, MessageId beside) {
-    const HelpAnswer* const answer = answerOf(m_helpAnswers, question);
-    const bool isTaken =
-        answer != nullptr && m_core.chat.answerFromHelp(question.trimmed(), answer->text, answer->page, beside);
+    const std::optional<HelpAnswer> answer = m_helpAnswers.answerOf(question);
+    const bool isTaken = answer && m_core.chat.answerFromHelp(question.trimmed(), answer->text, answer->page, beside);
     if (isTaken) {
         m_page->input().setFocus();
     }

@@ -75,7 +75,7 @@ class MainWindow : public QMainWindow {
     SettingsWatch m_settings;
     Appearance m_appearance;
     Core m_core;
-    const QList<HelpAnswer> m_helpAnswers = helpAnswers();
+    const HelpAnswers m_helpAnswers;
     ChatPage* m_page;
     UnsavedGuard* m_unsaved;
     HelpDesk* m_help;
