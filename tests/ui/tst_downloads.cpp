@@ -333,6 +333,12 @@ class TestDownloads : public QObject {
         start.setModelsShown(true);
         find<QPushButton>(start, "What runs here…").click();
         find<QPushButton>(test::part<SuggestionsDialog>(*shown.window), "Downloads…").click();
+        // Behind it the list stays, and is there again.
+        auto& suggestions = test::part<SuggestionsDialog>(*shown.window);
+        QTest::keyClick(&test::part<DownloadsDialog>(*shown.window), Qt::Key_Escape);
+        QTRY_VERIFY(suggestions.findChild<DownloadsDialog*>() == nullptr);
+        QVERIFY(suggestions.isVisible());
+        find<QPushButton>(suggestions, "Downloads…").click();
         auto& downloads = test::part<DownloadsDialog>(*shown.window);
         auto& name = test::part<QLineEdit>(downloads);
         QVERIFY(!find<QPushButton>(downloads, "Look").isEnabled());

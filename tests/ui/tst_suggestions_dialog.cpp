@@ -75,6 +75,15 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY2(cell(dialog, 0, SuggestedModels::Speed) != QStringLiteral("–"), "accounted");
         QVERIFY(!find<QPushButton>(dialog, "Measure speeds").isEnabled());
 
+        // A row's tip has all of it, also what a narrow table leaves out.
+        for (const int column : {0, 2}) {
+            const QString tip = child<QTableView>(dialog).model()->index(0, column).data(Qt::ToolTipRole).toString();
+            for (const QString& part :
+                 {cell(dialog, 0, 0), QStringLiteral("File: Q4_K, 16.0 GiB"), QStringLiteral("Tokens/s at 32k: "),
+                  cell(dialog, 0, SuggestedModels::Weights)}) {
+                QVERIFY2(tip.contains(part), qPrintable(tip));
+            }
+        }
         // A model that ends at 4,096 tokens has its figures there.
         auto& models = child<SuggestedModels>(dialog);
         for (int row = 0; row < models.rowCount(); ++row) {
@@ -200,6 +209,13 @@ class TestSuggestionsDialog : public QObject {
         auto& models = child<SuggestedModels>(dialog);
         QVERIFY(models.unknown() > 0);
         QCOMPARE(cell(dialog, 0, SuggestedModels::Speed), QStringLiteral("–"));
+        // Columns without a figure give names their room.
+        const auto& table = child<QTableView>(dialog);
+        QVERIFY(table.isColumnHidden(SuggestedModels::LongSpeed));
+        for (int row = 0; row < table.model()->rowCount(); ++row) {
+            QVERIFY2(table.fontMetrics().horizontalAdvance(cell(dialog, row, 0)) + 6 <= table.columnWidth(0),
+                     qPrintable(cell(dialog, row, 0)));
+        }
         auto& measure = find<QPushButton>(dialog, "Measure speeds");
         measure.click();
         QVERIFY(models.isMeasuring());

@@ -110,8 +110,11 @@ QVariant SuggestedModels::data(const QModelIndex& index, int role) const {
     if (role == Qt::TextAlignmentRole) {
         return alignmentOf(column);
     }
+    if (role == Qt::ToolTipRole) {
+        return rowText(index.row());
+    }
     const bool sorts = role == SortRole;
-    if (!sorts && role != Qt::DisplayRole && role != Qt::ToolTipRole) {
+    if (!sorts && role != Qt::DisplayRole) {
         return {};
     }
     const engine::Forecast* const forecast = forecastOf(model, column);
@@ -145,6 +148,21 @@ QVariant SuggestedModels::data(const QModelIndex& index, int role) const {
             return forecast != nullptr ? forecastText(model, secondsText(forecast->ttft_s), column == LongFirstWord)
                                        : QStringLiteral("–");
     }
+}
+
+bool SuggestedModels::hasLongForecasts() const {
+    return std::any_of(m_rows.begin(), m_rows.end(),
+                       [](const engine::Suggestion& model) { return forecastOf(model, LongSpeed) != nullptr; });
+}
+
+// All of the row: a narrow table leaves columns out.
+QString SuggestedModels::rowText(int row) const {
+    QStringList lines{index(row, Name).data().toString()};
+    for (int column = Name + 1; column < Columns; ++column) {
+        const QString head = headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().replace(u'\n', u' ');
+        lines << tr("%1: %2", "column: its text").arg(head, index(row, column).data().toString());
+    }
+    return lines.join(u'\n');
 }
 
 int SuggestedModels::unknown() const {

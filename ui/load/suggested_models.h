@@ -38,12 +38,14 @@ class SuggestedModels : public QAbstractTableModel {
     bool isMeasuring() const { return m_looking && m_request.measure; }
     // Models with room whose speed nobody has measured.
     int unknown() const;
+    bool hasLongForecasts() const;  // of LongSpeed and LongFirstWord, of any model
 
   Q_SIGNALS:
     void progressed(const QString& model, double share);
     void finished(const offstage::engine::Message& problem);  // empty: complete, or cancelled
 
   private:
+    QString rowText(int row) const;
     void take(std::vector<engine::Suggestion> rows, const engine::Message& problem);
 
     engine::SuggestionRequest m_request;

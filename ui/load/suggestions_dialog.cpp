@@ -96,7 +96,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     m_columns =
         new FittingColumns(*m_table, kNameLetters * fontMetrics().averageCharWidth(), SuggestedModels::FirstWord + 1);
     showRows(*m_table, tr("Models of today"));
-    m_columns->fitContents();  // whole heads, before there is a row
+    fitColumns();  // whole heads, before there is a row
     m_facts->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_facts->setMinimumHeight(3 * fontMetrics().lineSpacing());
     m_facts->setAlignment(Qt::AlignLeft | Qt::AlignTop);
@@ -136,7 +136,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
 
     const auto filter = [this] {
         static_cast<ShownSuggestions*>(m_shown)->choose(m_use->currentData().toString(), m_all->isChecked());
-        m_columns->fitContents();
+        fitColumns();
         refresh();
     };
     connect(m_use, &QComboBox::currentIndexChanged, this, filter);
@@ -146,7 +146,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
         m_status->setText(m_models->isMeasuring() ? tr("Measuring: %1").arg(model) : tr("Planning: %1").arg(model));
     });
     connect(m_models, &SuggestedModels::finished, this, [this](const engine::Message& problem) {
-        m_columns->fitContents();
+        fitColumns();
         if (!m_table->currentIndex().isValid()) {
             selectChosen();
         }
@@ -196,6 +196,14 @@ void SuggestionsDialog::setFound(std::vector<engine::FoundModel> found) {
     }
     m_found = std::move(found);
     look(m_models->isMeasuring());  // what was measured is kept
+}
+
+// Columns without a figure give names their room.
+void SuggestionsDialog::fitColumns() {
+    for (const int column : {SuggestedModels::LongSpeed, SuggestedModels::LongFirstWord}) {
+        m_columns->leaveOut(column, m_models->rowCount() > 0 && !m_models->hasLongForecasts());
+    }
+    m_columns->fitContents();
 }
 
 void SuggestionsDialog::look(bool measure) {

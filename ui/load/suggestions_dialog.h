@@ -41,6 +41,7 @@ class SuggestionsDialog : public QDialog {
     void downloadsRequested();
 
   private:
+    void fitColumns();
     void look(bool measure);
     void act();
     void refresh();

@@ -214,19 +214,20 @@ void ModelOpener::showSuggestions() {
     if (m_local != nullptr) {
         connect(m_local, &LocalModels::searched, dialog, [this, dialog] { dialog->setFound(m_local->found()); });
     }
-    connect(dialog, &SuggestionsDialog::downloadsRequested, this, [this, dialog] {
-        dialog->close();
-        showDownloads();
-    });
+    connect(dialog, &SuggestionsDialog::downloadsRequested, this,
+            [this, dialog] { connect(showDownloads(), &DownloadsDialog::chosen, dialog, &QDialog::accept); });
     connect(dialog, &SuggestionsDialog::wanted, this, [this, dialog](const QString& name) {
-        dialog->close();
-        Q_EMIT showDownloads()->wanted(name);
+        DownloadsDialog* const downloads = showDownloads();
+        connect(downloads, &DownloadsDialog::chosen, dialog, &QDialog::accept);
+        Q_EMIT downloads->wanted(name);
     });
     dialog->open();
 }
 
+// Above the list that it was asked for in, which is there again afterwards.
 DownloadsDialog* ModelOpener::showDownloads() {
-    auto* dialog = new DownloadsDialog(*m_downloads, &m_window);
+    QWidget* const list = QApplication::activeModalWidget();
+    auto* dialog = new DownloadsDialog(*m_downloads, list != nullptr ? list : &m_window);
     connect(dialog, &DownloadsDialog::wanted, this,
             [this, dialog](const QString& name) { dialog->offer(name, requestForOthers(), heldBy(m_core.engine)); });
     dialog->setAttribute(Qt::WA_DeleteOnClose);
