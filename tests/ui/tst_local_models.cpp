@@ -323,6 +323,18 @@ class TestLocalModels : public QObject {
         QTest::keyClick(&menu, Qt::Key_Escape);
     }
 
+    // Also while the window stays as it is: nobody need look.
+    void file_thatComesIntoASearchedFolder_isListedByItself() {
+        addWhole("ann/x/b.gguf");
+        LocalModels models(places());
+        searchAndWait(models);
+        QCOMPARE(models.rowCount(), 1);
+        addWhole("ann/x/a.gguf");
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 2, 60'000);
+        addWhole("ann/y/c.gguf");  // in a new folder
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 3, 60'000);
+    }
+
     // A file that is being copied is read again as it grows.
     void incompleteFile_saysHowMuchIsThere_andIsReadAgain() {
         const QString whole = addWhole("elsewhere.gguf");

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <QDir>
+#include <QFileInfo>
 #include <QLocale>
 
 #include "engine/error.h"
@@ -275,6 +276,17 @@ void LocalModels::watch(bool hasChanged) {
             paths << model.path();
         }
     }
+    const bool lacksSomething = !paths.isEmpty();
+    // Where another model may come: the places, and the folders around those that are there.
+    for (const engine::ModelPlace& place : places()) {
+        paths << pathText(place.folder);
+    }
+    for (const LocalModel& model : m_models) {
+        const auto folder = model.found.path.parent_path();
+        paths << pathText(folder) << pathText(folder.parent_path());
+    }
+    paths.removeDuplicates();
+    paths.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
     const QStringList before = m_watcher.files() + m_watcher.directories();
     QStringList gone;
     for (const QString& path : before) {
@@ -287,7 +299,7 @@ void LocalModels::watch(bool hasChanged) {
         m_againTimer.stop();
         m_againMs = kFirstAgainMs;
     }
-    if (!paths.isEmpty() && m_againMs <= kLastAgainMs && !m_againTimer.isActive()) {
+    if (lacksSomething && m_againMs <= kLastAgainMs && !m_againTimer.isActive()) {
         m_againTimer.start(m_againMs);
     }
     paths.removeIf([&before](const QString& path) { return before.contains(path); });
