@@ -222,6 +222,40 @@ class TestBudgetLevels : public QObject {
         picture(panel, QStringLiteral("what-if-names"), {360, 1180});
     }
 
+    // Names in two lines need a scroll bar, which leaves them less room: at no width does
+    // that go round and round.
+    void whatIf_table_settlesAtEveryWidth() {
+        Bench bench;
+        WhatIfPanel panel(bench.engine);
+        bench.open();
+        QTableWidget& table = panel.table();
+        table.setRowCount(9);
+        for (int row = 0; row < table.rowCount(); ++row) {
+            table.setItem(row, 0,
+                          new QTableWidgetItem(QStringLiteral("GeForce RTX 4070 Ti Super and a host %1").arg(row)));
+        }
+        panel.resize(360, 760);
+        panel.show();
+        QCoreApplication::processEvents();
+        bool hadBar = false, hadNone = false;
+        for (int rows = 4; rows <= 9; ++rows) {
+            table.setRowCount(rows);
+            for (int width = 360; width < 620; width += 3) {
+                panel.resize(width, 400 + 12 * rows);
+                QCoreApplication::processEvents();
+                const int before = table.columnWidth(0);
+                const test::EventCount layouts(*table.viewport(), QEvent::Resize);
+                for (int turn = 0; turn < 6; ++turn) {
+                    QCoreApplication::processEvents();
+                }
+                QVERIFY2(layouts.count() == 0, qPrintable(QString::number(width)));
+                QCOMPARE(table.columnWidth(0), before);
+                (table.verticalScrollBar()->isVisible() ? hadBar : hadNone) = true;
+            }
+        }
+        QVERIFY(hadBar && hadNone);
+    }
+
     // Reached by Tab, a table shows that keys are for it, also without rows.
     void whatIf_table_showsItsFocus() {
         Bench bench;

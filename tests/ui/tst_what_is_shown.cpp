@@ -324,6 +324,22 @@ class TestWhatIsShown : public QObject {
         engine.shutdown();
     }
 
+    // The speed that was measured is that of the plan before.
+    void whatIf_afterAReplan_saysNoSpeedOfBefore() {
+        Script script;
+        script.answer = longAnswer(40);
+        const ReplanWindow f(script);
+        part<PanelDocks>(*f.window).show(QStringLiteral("whatIf"));
+        const auto& panel = part<WhatIfPanel>(*f.window);
+        f.ask(QStringLiteral("one"));
+        QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("(measured)")), qPrintable(panel.hereText()));
+        f.applyLongerContext();
+        QTRY_COMPARE(f.budget().form().setting(), f.budget().inForce());
+        QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("not measured yet")), qPrintable(panel.hereText()));
+        f.ask(QStringLiteral("two"));
+        QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("(measured)")), qPrintable(panel.hereText()));
+    }
+
     // Its forecasts are of the files' own formats: with fewer bits in force they were
     // told as what runs now.
     void whatIf_inFewerBits_namesTheQualityOfItsForecast() {

@@ -141,8 +141,9 @@ QWidget* WhatIfPanel::buildRunning() {
 QWidget* WhatIfPanel::buildGpus() {
     m_table = forecastTable({tr("GPU"), tr("tokens/s"), tr("first token"), tr("VRAM"), tr("hit rate"), tr("experts")},
                             tr("Forecasts by GPU"));
-    new FittingColumns(*m_table, kHardwareLetters * fontMetrics().averageCharWidth());
+    auto* columns = new FittingColumns(*m_table, kHardwareLetters * fontMetrics().averageCharWidth());
     // GPUs differ in their names' middle or end: they are not cut, but take two lines.
+    columns->keepScrollBarRoom();
     connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, m_table, [this](int column) {
         if (column == Name) {
             m_table->resizeRowsToContents();

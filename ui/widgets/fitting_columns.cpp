@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QScopedValueRollback>
+#include <QScrollBar>
 #include <QTableView>
 
 #include "ui/base/delay.h"
@@ -40,6 +41,11 @@ void FittingColumns::fitContents() {
     fit();
 }
 
+void FittingColumns::keepScrollBarRoom() {
+    m_keepsScrollBarRoom = true;
+    fit();
+}
+
 bool FittingColumns::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize) {
         fit();
@@ -52,7 +58,10 @@ void FittingColumns::fit() {
         return;
     }
     const QScopedValueRollback<bool> fitting(m_fitting, true);
-    int room = m_table.viewport()->width() - m_least;
+    const int width = m_keepsScrollBarRoom
+                          ? m_table.maximumViewportSize().width() - m_table.verticalScrollBar()->sizeHint().width()
+                          : m_table.viewport()->width();
+    int room = width - m_least;
     bool isFull = false;
     for (int column = 1; column < m_table.model()->columnCount(); ++column) {
         if (m_leftOut.contains(column)) {
@@ -63,10 +72,10 @@ void FittingColumns::fit() {
         if (column >= m_always && m_table.columnWidth(column) > room) {
             m_table.resizeColumnToContents(column);  // one that was dragged too wide would be gone
         }
-        const int width = m_table.columnWidth(column);
-        isFull = column >= m_always && (isFull || width > room);
+        const int taken = m_table.columnWidth(column);
+        isFull = column >= m_always && (isFull || taken > room);
         m_table.setColumnHidden(column, isFull);
-        room -= isFull ? 0 : width;
+        room -= isFull ? 0 : taken;
     }
     m_table.setColumnWidth(0, m_least + std::max(0, room));
 }

@@ -20,6 +20,9 @@ class FittingColumns : public QObject {
 
     void leaveOut(int column, bool left);  // also where there is room
     void fitContents();                    // each as wide as its contents, where there is room
+    // Rows whose heights follow the first column's width may need the scroll bar or not
+    // because of it: its room is kept, so that the width never follows the heights.
+    void keepScrollBarRoom();
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -29,6 +32,7 @@ class FittingColumns : public QObject {
 
     QTableView& m_table;
     int m_least, m_always;
+    bool m_keepsScrollBarRoom = false;
     QSet<int> m_leftOut;
     QTimer m_later;  // what resizes sections may not have ended
     bool m_fitting = false;
