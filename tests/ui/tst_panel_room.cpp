@@ -1,5 +1,6 @@
-// Panels beside and below the conversation in a window of 1280 x 800 and of 560 x 420: in
-// no usual state a panel scrolls in the large one, no table scrolls sideways in either,
+// Panels beside and below the conversation in a window that fills a screen of 1280 x 800
+// below its title, and in one of 560 x 420: in no usual state a panel scrolls in the large
+// one, no table scrolls sideways in either,
 // and a forecast moves nothing.
 
 #include <QComboBox>
@@ -34,6 +35,8 @@ using namespace offstage::test;
 using namespace offstage::ui;
 
 namespace {
+
+constexpr QSize kWindow{1280, 800 - 32};  // of a screen of 1280 x 800, without its title
 
 QString nameOfArea(const QWidget& area) {
     const auto* label = area.findChild<QLabel*>();
@@ -85,7 +88,7 @@ class TestPanelRoom : public QObject {
         network->m_paired = {{"cupboard", "cupboard:7420", "0123456789abcdef"}};
         options.machines = network;
         m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
-        m_window->resize(1280, 800);
+        m_window->resize(kWindow);
         m_window->show();
         QApplication::setActiveWindow(m_window.get());
         engine::LoadRequest request;
@@ -119,7 +122,7 @@ class TestPanelRoom : public QObject {
     }
 
     // In both themes.
-    void takePictures(const QString& name, int width = 1280, int height = 800) {
+    void takePictures(const QString& name, int width = kWindow.width(), int height = kWindow.height()) {
         picture(*m_window, QStringLiteral("room-") + name, {width}, height);
     }
 
@@ -168,7 +171,7 @@ class TestPanelRoom : public QObject {
             }
             showNarrow(QString::fromLatin1(name));
             COMPARE_ROOM(dock, false);
-            m_window->resize(1280, 800);
+            m_window->resize(kWindow);
             dock.hide();
         }
     }

@@ -112,7 +112,7 @@ EmptyState::EmptyState(QWidget* parent)
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::NoFocus);
-    m_logo->setPixmap(programIcon().pixmap(64, 64));
+    m_logo->setPixmap(programIcon().pixmap(48, 48));
     m_logo->setAlignment(Qt::AlignHCenter);
     m_heading->setAlignment(Qt::AlignHCenter);
     m_explanation->setAlignment(Qt::AlignHCenter);

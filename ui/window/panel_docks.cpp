@@ -28,6 +28,8 @@ namespace {
 // Of the saved layout: an older one had no inspector, and is not restored.
 constexpr int kLayoutVersion = 2;
 constexpr QSize kLeastWindow{560, 420};
+constexpr int kHeightBelow = 404;         // of a panel below: the timeline, eight layers and why, without a scroll
+constexpr int kConversationHeight = 364;  // what it leaves the rest of the window
 
 }  // namespace
 
@@ -219,7 +221,9 @@ void PanelDocks::giveRoom(QDockWidget& dock) {
         return other != &dock && m_window.dockWidgetArea(other) == area && !other->isFloating();
     });
     if (alone) {
-        m_window.resizeDocks({&dock}, {m_window.height() / 2}, Qt::Vertical);
+        const int height = m_window.height();
+        const int whole = std::min(kHeightBelow, height - kConversationHeight);
+        m_window.resizeDocks({&dock}, {std::max(height / 2, whole)}, Qt::Vertical);
     }
 }
 
