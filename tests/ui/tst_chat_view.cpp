@@ -378,6 +378,26 @@ class TestChatView : public QObject {
         }
     }
 
+    // With little room the tokens go first, then the time to the first one.
+    void figures_withLittleRoom_keepTheTimes() {
+        QStringList forms;
+        for (int width = 900; width >= 300; width -= 20) {
+            Shown s(conversation(2), {width, 700});
+            s.bar().setValue(0);
+            Shown::settle();
+            QTest::mouseMove(s.view->messageWidget(2), QPoint(20, 20));
+            QTRY_VERIFY(s.button(2, QStringLiteral("Figures"))->isVisible());
+            const QString text = s.button(2, QStringLiteral("Figures"))->text();
+            if (!forms.contains(text)) {
+                forms << text;
+            }
+        }
+        QVERIFY2(forms.size() >= 3, qPrintable(forms.join(u'\n')));
+        QVERIFY2(forms[0].endsWith(QStringLiteral("120 out")), qPrintable(forms[0]));
+        QCOMPARE(forms[1], QStringLiteral("first token 120 ms · 37.5 tokens/s (measured)"));
+        QCOMPARE(forms[2], QStringLiteral("37.5 tokens/s (measured)"));
+    }
+
     // Why it ended, and beside it what can be done; not where messages follow: nothing
     // would happen.
     void stopped_lastAnswer_canBeContinued() {

@@ -292,7 +292,8 @@ int MessageFooter::layOutHelp(int width, int& x, int y) {
     return y + kButton;
 }
 
-// In the same row, at its right end: all of them, or what the room is enough for.
+// In the same row, at its right end: all of them, or what the room is enough for: the
+// times, or the speed alone.
 void MessageFooter::layOutFigures(int x, int width, int y) {
     if (!hasFigures()) {
         return;
@@ -300,9 +301,13 @@ void MessageFooter::layOutFigures(int x, int width, int y) {
     constexpr int kPadding = 14;
     const QFontMetrics metrics = m_figures->fontMetrics();
     const int room = std::max(kButton, width - std::max(0, x + kBetween));
-    QString text = figuresText(*m_message.figures);
-    if (metrics.horizontalAdvance(text) + kPadding > room && m_message.figures->tokensPerSecond > 0) {
-        text = tokenSpeedText(m_message.figures->tokensPerSecond, m_message.figures->emulated);
+    const AnswerFigures& figures = *m_message.figures;
+    QString text = figuresText(figures);
+    const QString times = text.section(QStringLiteral(" · "), 0, figures.ttftSeconds > 0 ? 1 : 0);
+    for (const QString& shorter : {times, tokenSpeedText(figures.tokensPerSecond, figures.emulated)}) {
+        if (metrics.horizontalAdvance(text) + kPadding > room && figures.tokensPerSecond > 0) {
+            text = shorter;
+        }
     }
     const int w = std::min(metrics.horizontalAdvance(text) + kPadding, room);
     m_figures->setText(metrics.elidedText(text, Qt::ElideRight, w - kPadding + 4));
