@@ -418,8 +418,25 @@ class TestKeys : public QObject {
         };
         QVERIFY(framed(below));
         QVERIFY(!framed(test::find<QToolButton>(rail, "Budget")));
+        // Within the frame nothing is marked until the panel is open.
+        const auto marked = [&below] {
+            const QImage shown = below.grab().toImage();
+            const int x = shown.width() / 2;
+            const QRgb ground = shown.pixel(x, 4);
+            for (int y = shown.height() - 8; y < shown.height() - 3; ++y) {
+                if (shown.pixel(x, y) != ground) {
+                    return true;
+                }
+            }
+            return false;
+        };
+        QVERIFY(!marked());
         QTest::mouseClick(&below, Qt::LeftButton);
         QTRY_VERIFY(part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->isVisible());
+        QTest::mouseMove(f.window.get(), QPoint(5, 300));
+        QTRY_VERIFY(marked());
+        QTest::mouseClick(&below, Qt::LeftButton);
+        QTRY_VERIFY(!part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->isVisible());
         for (const char* name : {"Instructions and sampling", "Dispatch"}) {
             QToolButton& button = test::find<QToolButton>(rail, name);
             QVERIFY2(button.width() <= 110, qPrintable(QString::number(button.width())));

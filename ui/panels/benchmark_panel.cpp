@@ -391,12 +391,12 @@ void BenchmarkPanel::showHistogram() {
     }
     m_summary->setText(us.empty()
                            ? tr("One token: there is no time between tokens.")
-                           : tr("Time between tokens (ITL) of %1 decode steps, by the device's clock: p50 %2 ms, p95 "
-                                "%3 ms, p99 %4 ms")
+                           : tr("Time between tokens (ITL) of %1 decode steps, by the device's clock: p50 %2, p95 "
+                                "%3, p99 %4")
                                  .arg(us.size())
-                                 .arg(QLocale().toString(1e3 * run.itl(0.5), 'f', 2),
-                                      QLocale().toString(1e3 * run.itl(0.95), 'f', 2),
-                                      QLocale().toString(1e3 * run.itl(0.99), 'f', 2)));
+                                 .arg(valueText(Unit::Microseconds, 1e6 * run.itl(0.5)),
+                                      valueText(Unit::Microseconds, 1e6 * run.itl(0.95)),
+                                      valueText(Unit::Microseconds, 1e6 * run.itl(0.99))));
     if (us.empty()) {
         m_histogram->clear();
         return;

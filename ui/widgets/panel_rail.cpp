@@ -46,8 +46,8 @@ QStringList linesOf(const QString& name, const QFontMetrics& metrics) {
 // shade.
 class RailTab : public QToolButton {
   public:
-    // `opensBelow`: no tab, but a button with a frame, whose lower edge is the place of
-    // its panel.
+    // `opensBelow`: no tab, but a button with a frame, whose lower edge has the stripe
+    // while its panel is open.
     RailTab(QAction& action, bool opensBelow) : m_opensBelow(opensBelow) {
         setDefaultAction(&action);
         setAccessibleName(QString(action.text()).remove(u'&'));
@@ -109,8 +109,10 @@ class RailTab : public QToolButton {
         painter.setPen(colours.muted);
         painter.setBrush(ground);
         painter.drawRoundedRect(frame, 4, 4);
-        painter.fillRect(QRectF(frame.left() + 4, frame.bottom() - kTabMark, frame.width() - 8, kTabMark),
-                         isChecked() ? colours.accent : colours.muted);
+        if (isChecked()) {  // as the tabs have their stripe
+            painter.fillRect(QRectF(frame.left() + 4, frame.bottom() - kTabMark, frame.width() - 8, kTabMark),
+                             colours.accent);
+        }
     }
 
     const bool m_opensBelow;
