@@ -384,6 +384,7 @@ void Replanner::start_moving() {
         expected_ = merged(migrator_.rates(idle_), inputs.migration_rates(speeds));
         const MigrationWork& work = migrator_.progress().work;
         pace_.begin(us_of(work, expected_, {}), work.copies);
+        told_ = {};
         phase_ = model_.runtime().frees_device_of_kv(target_) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.message());
@@ -495,7 +496,9 @@ void Replanner::report_progress() {
         report().seconds = elapsed_us / 1e6;
     }
     const MigrationRates& measured = migrator_.rates(idle_);
-    pace_.advance(us_of(progress.done, expected_, measured), elapsed_us, idle_);
+    // Of rates that were measured only, those beside answers and the others differ much.
+    pace_.advance(us_of(progress.done - told_, expected_, measured), elapsed_us, idle_);
+    told_ = progress.done;
     report().seconds_left = pace_.seconds(us_of(progress.work - progress.done, expected_, measured));
 }
 

@@ -45,14 +45,15 @@ class ReplanPace {
         piece_us_ = std::max(0.0, work_us) / static_cast<double>(std::max<std::int64_t>(1, n_pieces));
         at_first_us_ = 2 * piece_us_ + std::max(0.0, work_us) / 10;
     }
-    // done_us: the expected time of the finished pieces; elapsed_us: since begin(). Older
-    // progress counts less, and much less if answers began or ended since.
+    // done_us: the expected time of what was finished since the last call; elapsed_us:
+    // since begin(). Older progress counts less, and much less if answers began or ended
+    // since.
     void advance(double done_us, double elapsed_us, bool idle) {
         constexpr double kHalfLifeUs = 10e6;
         elapsed_us_ = elapsed_us;
-        if (!(done_us > last_.done_us)) return;
-        Stretch fresh{done_us - last_.done_us, elapsed_us - last_.us};
-        last_ = {done_us, elapsed_us};
+        if (!(done_us > 0)) return;
+        Stretch fresh{done_us, elapsed_us - progress_at_us_};
+        progress_at_us_ = elapsed_us;
         const double kept = std::exp2(-fresh.us / kHalfLifeUs) * (idle == idle_ ? 1.0 : 0.1);
         idle_ = idle;
         at_first_us_ *= std::exp2(-2 * fresh.us / kHalfLifeUs);
@@ -69,7 +70,7 @@ class ReplanPace {
         const double pace = (at_first_us_ + recent_.us) / expected_us;
         const double again = std::min(1.0, left_us / (recent_.done_us + longest_.done_us + piece_us_));
         const double past_us = again * (longest_.us - longest_.done_us * pace);
-        const double present_us = elapsed_us_ - last_.us - piece_us_ * pace;
+        const double present_us = elapsed_us_ - progress_at_us_ - piece_us_ * pace;
         return (left_us * pace + std::max({0.0, past_us, present_us})) / 1e6;
     }
 
@@ -79,8 +80,7 @@ class ReplanPace {
     };
 
     double piece_us_ = 0, at_first_us_ = 0;
-    double elapsed_us_ = 0;
-    Stretch last_;              // until the last progress
+    double elapsed_us_ = 0, progress_at_us_ = 0;
     Stretch recent_, longest_;  // between two progresses: the longest one by itself
     bool idle_ = true;
 };
@@ -157,6 +157,7 @@ class Replanner {
     bool idle_ = true;         // no tokens are being made
     MigrationRates expected_;  // of the migration, as known when it began
     ReplanPace pace_;
+    MigrationWork told_;  // to pace_
     Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and the state to report at its end
     Message problem_;

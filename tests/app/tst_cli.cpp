@@ -599,7 +599,7 @@ class TestCli : public QObject {
         for (const char* content : {"[{\"type\": \"image_url\"}]", "[1]", "[{\"type\": \"text\"}]", "1"}) {
             const Outcome refused = tokenize(words("%1 --chat -", {kDemo}),
                                              QByteArray("[{\"role\": \"user\", \"content\": ") + content + "}]");
-            QVERIFY2(refused.err.contains("a list of parts of type \"text\""), refused.err.constData());
+            QVERIFY2(refused.err.contains("standard input: the field [0].content"), refused.err.constData());
         }
         QCOMPARE(tokenize(words("%1 --chat judge:Hi", {kDemo})).status, 1);
         QVERIFY(tokenize(words("%1 --chat -", {kDemo}), "[1]").err.contains("standard input"));

@@ -162,7 +162,7 @@ class TestCliModels : public QObject {
 
     // As long as a file system lets it be, of characters of two bytes.
     void longName_isCutInTheTableAlone() {
-        const QString name = QStringLiteral("x") + QString(QChar(0xe4)).repeated(122) + QStringLiteral("-Q4_K_M");
+        const QString name = QStringLiteral("x") + QString(QChar(0xe4)).repeated(121) + QStringLiteral("-Q4_K_M");
         const QString path = putWhole(QStringLiteral(".lmstudio/models/ann/x/") + name + QStringLiteral(".gguf"));
         QVERIFY(QFile::exists(path));
         const CliOutcome list = run({});

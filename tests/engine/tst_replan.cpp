@@ -509,12 +509,12 @@ class TestReplan : public QObject, ReplanSetup {
         pace.advance(1300, elapsed_us, true);
         const double at_first = pace.seconds(left_after(1));
         QVERIFY2(at_first > 1.2 && at_first < 2.5, qPrintable(QString::number(at_first)));
-        for (int n = 2; n <= 60; ++n) pace.advance(1300.0 * n, elapsed_us += 333e3, true);
+        for (int n = 2; n <= 60; ++n) pace.advance(1300, elapsed_us += 333e3, true);
         const double soon = pace.seconds(left_after(60));  // 147 s
         QVERIFY2(soon > 120 && soon < 170, qPrintable(QString::number(soon)));
         // The computer is idle from now on.
-        for (int n = 61; n <= 110; ++n) pace.advance(1300.0 * n, elapsed_us += 1300, true);
-        for (int n = 111; n <= 160; ++n) pace.advance(1300.0 * n, elapsed_us += 400e3, false);
+        for (int n = 61; n <= 110; ++n) pace.advance(1300, elapsed_us += 1300, true);
+        for (int n = 111; n <= 160; ++n) pace.advance(1300, elapsed_us += 400e3, false);
         const double beside = pace.seconds(left_after(160));  // an answer: 136 s
         QVERIFY2(beside > 100 && beside < 160, qPrintable(QString::number(beside)));
         QCOMPARE(pace.seconds(0), 0.0);
@@ -522,6 +522,10 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(pace.seconds(0), 0.0);
         pace.advance(5, 10, true);
         QCOMPARE(pace.seconds(50), 1e-4);
+        // Idle, with rates of its own.
+        pace.advance(0.1, 10.2, true);
+        pace.advance(0.1, 10.4, true);
+        QVERIFY(pace.seconds(1) < 3e-6);
     }
 
     // 128 experts of 1.3 ms each, of which the first waits for 2.6 s: so much and the rest
@@ -534,15 +538,15 @@ class TestReplan : public QObject, ReplanSetup {
             pace.begin(kPieceUs * kPieces, kPieces);
             double elapsed_us = 0;
             double last = pace.seconds(kPieceUs * kPieces);
-            for (int n = 1; n <= n_before; ++n) pace.advance(kPieceUs * n, elapsed_us += kPieceUs, false);
+            for (int n = 1; n <= n_before; ++n) pace.advance(kPieceUs, elapsed_us += kPieceUs, false);
             for (int step = 0; step < 26; ++step) {
-                pace.advance(kPieceUs * n_before, elapsed_us += kStallUs / 26, false);
+                pace.advance(0, elapsed_us += kStallUs / 26, false);
                 last = pace.seconds(kPieceUs * (kPieces - n_before));
                 const double waited_s = kStallUs * (step + 1) / 26 / 1e6;
                 QVERIFY2(last > waited_s && last < waited_s + 0.2, qPrintable(QString::number(last)));
             }
             for (int n = n_before + 1; n <= kPieces; ++n) {
-                pace.advance(kPieceUs * n, elapsed_us += kPieceUs, false);
+                pace.advance(kPieceUs, elapsed_us += kPieceUs, false);
                 const double left = pace.seconds(kPieceUs * (kPieces - n));
                 QVERIFY2(left < last + 1e-9, qPrintable(QStringLiteral("%1 after %2").arg(left).arg(last)));
                 last = left;

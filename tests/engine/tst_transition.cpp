@@ -57,7 +57,7 @@ class TestTransition : public QObject {
         const double left = pace.seconds(671e3 - 671);
         QVERIFY2(left > 1 && left < 15, qPrintable(QString::number(left)));
         // Where all pieces are as slow, it says so.
-        for (int i = 2; i <= 100; ++i) pace.advance(671.0 * i, 1e6 * i, true);
+        for (int i = 2; i <= 100; ++i) pace.advance(671, 1e6 * i, true);
         QVERIFY2(pace.seconds(671e3 * 0.9) > 100, qPrintable(QString::number(pace.seconds(671e3 * 0.9))));
     }
 
