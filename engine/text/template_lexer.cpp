@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/text/template_value.h"
 #include "engine/text/text_messages.h"
+#include "engine/text/utf8.h"
 
 namespace offstage::engine::jinja {
 namespace {
@@ -32,24 +33,6 @@ bool is_digit(char c) {
 }
 bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-void append_utf8(std::string& out, std::uint32_t c) {
-    if (c < 0x80) {
-        out += static_cast<char>(c);
-    } else if (c < 0x800) {
-        out += static_cast<char>(0xC0 | (c >> 6));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        out += static_cast<char>(0xE0 | (c >> 12));
-        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    } else {
-        out += static_cast<char>(0xF0 | (c >> 18));
-        out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    }
 }
 
 class Lexer {
@@ -300,14 +283,14 @@ class Lexer {
             if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
                 refuse_syntax(source_, line_, messages::escape_of_no_character);
             }
-            append_utf8(out, value);
+            append_utf8(value, out);
             i += n_digits;
         } else if (c >= '0' && c <= '7') {
             std::uint32_t value = static_cast<std::uint32_t>(c - '0');
             for (int digit = 1; digit < 3 && i < text_.size() && text_[i] >= '0' && text_[i] <= '7'; ++digit) {
                 value = value * 8 + static_cast<std::uint32_t>(text_[i++] - '0');
             }
-            append_utf8(out, value);
+            append_utf8(value, out);
         } else if (c == 'N') {
             refuse_unsupported(source_, line_, messages::unknown_named_escape);
         } else {
