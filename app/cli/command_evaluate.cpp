@@ -175,6 +175,7 @@ int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
         throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::kl_base_missing);
     }
     const engine::MappedFile file{std::filesystem::path(options.kl_base)};
+    const std::uint64_t n_lost = file.n_lost();
     file.require_readable(file.bytes());
     const engine::LogitFile base(file.bytes(), options.kl_base);
     engine::LoadedModel model(evaluation_request(options, base.header().n_context), engine::LoadedModel::Text::kWanted,
@@ -183,6 +184,7 @@ int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
     const engine::KlDivergence result =
         engine::measure_kl_divergence(model, base, options.limit, line.callback(), stop);
     line.finish();
+    file.require_nothing_lost(n_lost);
     nlohmann::ordered_json json = to_json(result);
     json["kl_base"] = options.kl_base;
     return report_result(model.summary(), options, std::move(json), to_text(result), result.partial);

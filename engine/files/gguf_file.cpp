@@ -32,6 +32,8 @@ bool is_gguf_path(const std::filesystem::path& path) {
 }
 
 GgufFile::GgufFile(const std::filesystem::path& path)
-    : file_(path), header_(parse_gguf(file_.bytes(), shown_path(path))) {}
+    : file_(path), header_(parse_gguf(file_.bytes(), shown_path(path))) {
+    require_nothing_lost();
+}
 
 }  // namespace offstage::engine

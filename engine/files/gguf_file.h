@@ -29,6 +29,9 @@ class GgufFile {
     const GgufHeader& header() const { return header_; }
     const GgufMetadata& metadata() const { return header_.metadata; }
     const MappedFile& file() const { return file_; }
+    // Texts and lists of the metadata lie in the file: whoever has used them asks whether
+    // all of it could be read (MappedFile).
+    void require_nothing_lost() const { file_.require_nothing_lost(0); }
 
   private:
     MappedFile file_;

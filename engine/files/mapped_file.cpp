@@ -196,4 +196,10 @@ void MappedFile::require_readable(std::span<const std::byte> part) const {
 #endif
 }
 
+void MappedFile::require_nothing_lost(std::uint64_t before) const {
+    if (n_lost() == before) return;
+    require_readable(bytes().last(1));  // of a file that is cut short still, this says so
+    throw Error(ErrorKind::kInvalidModel, messages::changed_while_read(file_.path()));
+}
+
 }  // namespace offstage::engine

@@ -73,6 +73,9 @@ class MappedFile {
     void require_readable(std::span<const std::byte> part) const;
     // How often pages were lost while they were read, after that: they read as zeros.
     std::uint64_t n_lost() const { return lost_ == nullptr ? 0 : lost_->n_lost(); }
+    // Throws Error (kInvalidModel) if n_lost() is another number than before: what was
+    // read since then may be zeros.
+    void require_nothing_lost(std::uint64_t before) const;
 
   private:
     RegularFile file_;

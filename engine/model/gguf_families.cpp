@@ -353,6 +353,7 @@ ModelSpec read_gguf_spec(const fs::path& file, std::vector<Message>* notes) {
     family.configure(config);
     for (const GgufFile& part : files) add_frequency_factors(part, config);
 
+    for (const GgufFile& part : files) part.require_nothing_lost();
     ModelSpec spec = read_model_spec(config.config(), source, family, &config.names());
     spec.gguf.fused_qkv = config.any_layer_has("attn_qkv.weight");
     spec.gguf.fused_qkv_bias = config.any_layer_has("attn_qkv.bias");

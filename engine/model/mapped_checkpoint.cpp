@@ -55,7 +55,7 @@ std::uint64_t MappedCheckpoint::n_lost() const {
 
 void MappedCheckpoint::require_nothing_lost(std::uint64_t before) const {
     if (n_lost() == before) return;
-    for (const MappedFile& file : files_) file.require_readable(file.bytes().last(file.bytes().empty() ? 0 : 1));
+    for (const MappedFile& file : files_) file.require_nothing_lost(0);
     throw Error(ErrorKind::kInvalidModel, messages::changed_while_read(source_));
 }
 

@@ -326,7 +326,12 @@ std::unique_ptr<ChatTemplate> ChatTemplate::read(const GgufMetadata& metadata) {
 }
 
 std::unique_ptr<ChatTemplate> ChatTemplate::read(const std::filesystem::path& directory) {
-    if (is_gguf_path(directory)) return read(GgufFile(directory).metadata());
+    if (is_gguf_path(directory)) {
+        const GgufFile file(directory);
+        std::unique_ptr<ChatTemplate> made = read(file.metadata());
+        file.require_nothing_lost();
+        return made;
+    }
     const std::filesystem::path own = directory / kTemplateFile;
     if (const auto text = read_small_file(own, kMaxFileBytes)) return parse(*text, shown_path(own));
     const std::filesystem::path config = directory / kConfigFile;

@@ -68,8 +68,13 @@ void Tokenizer::check(const std::filesystem::path& directory, std::int64_t vocab
 }
 
 std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& directory, std::int64_t vocab_size) {
-    if (is_gguf_path(directory)) return open(GgufFile(directory).metadata(), vocab_size);
     std::unique_ptr<Tokenizer> made;
+    if (is_gguf_path(directory)) {
+        const GgufFile file(directory);
+        made = open(file.metadata(), vocab_size);
+        file.require_nothing_lost();
+        return made;
+    }
     use_json(directory, JsonExtent::kWhole, [&](const TokenizerJson& file, const std::string& source) {
         TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
         BpeParts parts = read_bpe_json(file, config, vocab_size, source);

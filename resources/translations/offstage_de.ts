@@ -4195,9 +4195,9 @@
         <translation>ein Element einer Funktion</translation>
     </message>
     <message>
-        <source>%1: cannot be read: a part of it was missing for a moment; try again.</source>
+        <source>%1: cannot be read: a part of it was missing for a moment, or its disk fails; try again.</source>
         <comment>changed_while_read</comment>
-        <translation>%1: kann nicht gelesen werden: Ein Teil davon fehlte für einen Moment; versuchen Sie es noch einmal.</translation>
+        <translation>%1: kann nicht gelesen werden: Ein Teil davon fehlte für einen Moment, oder der Datenträger hat einen Fehler; versuchen Sie es noch einmal.</translation>
     </message>
 </context>
 <context>

@@ -4195,9 +4195,9 @@
         <translation>phần tử của một hàm</translation>
     </message>
     <message>
-        <source>%1: cannot be read: a part of it was missing for a moment; try again.</source>
+        <source>%1: cannot be read: a part of it was missing for a moment, or its disk fails; try again.</source>
         <comment>changed_while_read</comment>
-        <translation>%1: không đọc được: một phần của tệp bị thiếu trong giây lát; hãy thử lại.</translation>
+        <translation>%1: không đọc được: một phần của tệp bị thiếu trong giây lát, hoặc ổ đĩa bị lỗi; hãy thử lại.</translation>
     </message>
 </context>
 <context>
