@@ -1,4 +1,3 @@
-
 #include "app/cli/commands.h"
 #include "app/cli/model_options.h"
 #include "app/cli/terminal_output.h"

@@ -1,6 +1,5 @@
 #include "engine/run/decode_watch.h"
 
-#include <numeric>
 #include <utility>
 
 #include "engine/plan/calibration.h"
@@ -11,34 +10,24 @@
 namespace offstage::engine {
 
 void DecodeWatch::add(double step_us, double token_us, const DispatchTotals& totals) {
-    if (tokens_us_.size() < DecodeMeter::kSteps) {
-        tokens_us_.push_back(token_us);
-    } else {
-        tokens_us_[next_] = token_us;
-    }
-    next_ = (next_ + 1) % DecodeMeter::kSteps;
     if (steps_us_ == 0) waited_before_us_ = waited_us();
     steps_us_ += step_us;
     const std::int64_t now = n_preempted();
     meter_.add(step_us, totals, now != n_preempted_);
+    tokens_.add(token_us, totals, now != n_preempted_);
     n_preempted_ = now;
 }
 
 void DecodeWatch::clear() {
     meter_.clear();
-    tokens_us_.clear();
-    next_ = 0;
+    tokens_.clear();
     overhead_us_ = 0;
     steps_us_ = 0;
 }
 
-MeasuredDecode DecodeWatch::measured(LoadedModel& model) const {
-    MeasuredDecode measured = meter_.figures(!model.device().shares_host_memory());
-    if (measured.n_steps > 0) {
-        measured.step_us =
-            std::accumulate(tokens_us_.begin(), tokens_us_.end(), 0.0) / static_cast<double>(tokens_us_.size());
-    }
-    return measured;
+void DecodeWatch::pass(const DispatchTotals& totals) {
+    meter_.pass(totals);
+    tokens_.pass(totals);
 }
 
 void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "engine/message.h"
 #include "engine/plan/planner_objective.h"
@@ -18,13 +16,12 @@ class DecodeWatch {
   public:
     // token_us: since the token before, with all that lies between two steps.
     void add(double step_us, double token_us, const DispatchTotals& totals);
-    void pass(const DispatchTotals& totals) { meter_.pass(totals); }  // skips a step that is not typical
-    void clear();                                                     // the plan changes
-    void reset() { *this = {}; }                                      // the model does
-    // With the plan in force. MeasuredDecode::step_us is here the mean time from token to
-    // token, of all of them: 1e6 / step_us is what GenerationResult::decode_tokens_per_s is
-    // of one answer.
-    MeasuredDecode measured(LoadedModel& model) const;
+    void pass(const DispatchTotals& totals);  // skips a step that is not typical
+    void clear();                             // the plan changes
+    void reset() { *this = {}; }              // the model does
+    // With the plan in force, from token to token, as GenerationResult::decode_tokens_per_s
+    // counts, but without the slowest and the quickest twentieth.
+    MeasuredDecode measured(LoadedModel& model) const { return tokens_.figures(!model.device().shares_host_memory()); }
     // See Snapshot::decode_overhead_us. Once per answer, and for decode only: a whole
     // forecast takes longer.
     void measure(const Replanner& replanner, LoadedModel& model);
@@ -38,8 +35,7 @@ class DecodeWatch {
     double forecast_us(const Replanner& replanner, LoadedModel& model, std::int64_t context);
 
     DecodeMeter meter_;
-    std::vector<double> tokens_us_;       // from token to token, the last kSteps of them: a ring
-    std::size_t next_ = 0;                // in it
+    DecodeMeter tokens_;                  // the same steps, each from token to token
     std::optional<DecodeSample> sample_;  // for the forecast of its steps; drawn once per model
     double overhead_us_ = 0;
     std::int64_t n_preempted_ = 0;  // up to the last step

@@ -384,7 +384,7 @@ void Replanner::start_moving() {
         expected_ = merged(migrator_.rates(idle_), inputs.migration_rates(speeds));
         const MigrationWork& work = migrator_.progress().work;
         pace_.begin(us_of(work, expected_, {}), work.copies);
-        told_ = {};
+        paced_ = {};
         phase_ = model_.runtime().frees_device_of_kv(target_) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.message());
@@ -497,8 +497,9 @@ void Replanner::report_progress() {
     }
     const MigrationRates& measured = migrator_.rates(idle_);
     // Of rates that were measured only, those beside answers and the others differ much.
-    pace_.advance(us_of(progress.done - told_, expected_, measured), elapsed_us, idle_);
-    told_ = progress.done;
+    const double done_us = us_of(progress.done - paced_, expected_, measured);
+    pace_.advance(done_us, elapsed_us, idle_);
+    if (done_us > 0) paced_ = progress.done;  // otherwise no rate is known yet
     report().seconds_left = pace_.seconds(us_of(progress.work - progress.done, expected_, measured));
 }
 

@@ -157,7 +157,7 @@ class Replanner {
     bool idle_ = true;         // no tokens are being made
     MigrationRates expected_;  // of the migration, as known when it began
     ReplanPace pace_;
-    MigrationWork told_;  // to pace_
+    MigrationWork paced_;  // of which pace_ knows
     Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and the state to report at its end
     Message problem_;
