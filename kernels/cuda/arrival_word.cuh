@@ -23,6 +23,14 @@ constexpr std::size_t kMostStores = 4;
 // does not).
 void store_for_host(Worker& worker, const HostStore* stores, std::size_t n, unsigned* count, unsigned* arrived);
 
+using Clock = std::chrono::steady_clock;
+// How long the host's thread waits awake, both together; then it sleeps: see EventRing.
+#ifdef OFFSTAGE_CUDA_ON_HOST
+constexpr std::chrono::seconds kAwakeForWord{60}, kAwakeForEvent{0};  // streams need the processor
+#else
+constexpr std::chrono::microseconds kAwakeForWord{500}, kAwakeForEvent = kAwakeForWord;
+#endif
+
 // A word in page-locked host memory that counts, modulo 2^32, what the device has handed
 // to the host: the host sees it sooner than the runtime sees an event. One thread, whose
 // current device it is.
@@ -55,17 +63,16 @@ class ArrivalWord {
 
     // The number of what is handed over next.
     std::uint32_t announce() { return ++announced_; }
-    // Waits for it, awake. `event` follows it in its stream: false where that is not to be
-    // waited for in this way.
-    bool wait_for(std::uint32_t number, cudaEvent_t event) const {
-        const auto begin = std::chrono::steady_clock::now();
+    // Waits for it, awake since `begin`. `event` follows it in its stream: false where
+    // that is not to be waited for in this way.
+    bool wait_for(std::uint32_t number, cudaEvent_t event, Clock::time_point begin) const {
         for (int n = 1; !has(number); ++n) {
             rest();
             if (n % kLooks != 0) continue;
             // After a fault in a kernel no word comes.
             const cudaError_t status = cudaEventQuery(event);
             if (status != cudaSuccess) (void)cudaGetLastError();
-            if (status != cudaErrorNotReady || std::chrono::steady_clock::now() - begin >= kAwake) return has(number);
+            if (status != cudaErrorNotReady || Clock::now() - begin >= kAwakeForWord) return has(number);
         }
         return true;
     }
@@ -77,19 +84,13 @@ class ArrivalWord {
 
   private:
     static constexpr int kLooks = 64;  // before the runtime is asked
+    static void rest() {
 #ifdef OFFSTAGE_CUDA_ON_HOST
-    static constexpr std::chrono::seconds kAwake{60};
-    static void rest() {
         std::this_thread::yield();
-    }  // streams need the processor
-#else
-    static constexpr std::chrono::microseconds kAwake{500};  // longer waits sleep
-    static void rest() {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#elif (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
         __builtin_ia32_pause();
 #endif
     }
-#endif
     bool has(std::uint32_t number) const {
         return static_cast<std::int32_t>(page_->word.load(std::memory_order_acquire) - number) >= 0;
     }

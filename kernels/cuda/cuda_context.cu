@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cuda_runtime.h>
 #include <memory>
 #include <utility>
@@ -21,12 +20,6 @@
 namespace offstage::kernels {
 namespace cuda {
 namespace {
-
-#ifdef OFFSTAGE_AWAKE_US  // the tests' host layer: nothing, since its streams need the processor
-constexpr std::chrono::microseconds kAwakeWait{OFFSTAGE_AWAKE_US};
-#else
-constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see EventRing
-#endif
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
@@ -192,8 +185,8 @@ class Context final : public CudaContext {
     void clear_arrivals();
     // Those that wait for others of a sequence, by one kernel; numbered: a point follows.
     void start_stores(bool numbered);
-    // Looks for the host's word for a point; false: wait for its event.
-    bool has_arrived(std::uint64_t ticket, cudaEvent_t event);
+    // Looks for the host's word for a point, since `begin`; false: wait for its event.
+    bool has_arrived(std::uint64_t ticket, cudaEvent_t event, Clock::time_point begin);
     // copy(copies) begins copies on that stream. As a whole they are refused or done.
     template <typename Copy>
     std::uint64_t begin_copy(std::uint64_t after_compute, const Copy& copy);
@@ -431,10 +424,10 @@ void Context::start_stores(bool numbered) {
     if (numbered) handed_ = {word_.announce(), 0, 0, true};
 }
 
-bool Context::has_arrived(std::uint64_t ticket, cudaEvent_t event) {
+bool Context::has_arrived(std::uint64_t ticket, cudaEvent_t event, Clock::time_point begin) {
     if (ticket <= arrived_) return true;
     const bool there = ticket >= handed_.first && ticket <= handed_.last && worker_.failure.none() &&
-                       word_.wait_for(handed_.number, event);
+                       word_.wait_for(handed_.number, event, begin);
     if (there) arrived_ = ticket;
     return there;
 }
@@ -467,11 +460,11 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !select_device()) return;
-    if (queue == CudaQueue::kCompute && has_arrived(ticket, event)) return;
+    const auto begin = Clock::now();
+    if (queue == CudaQueue::kCompute && has_arrived(ticket, event, begin)) return;
     // A layer's choice arrives sooner than a sleeping thread can be woken. A prompt's
     // step takes seconds, during which the processor has other work.
-    const auto begin = std::chrono::steady_clock::now();
-    while (cudaEventQuery(event) == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kAwakeWait) {
+    while (cudaEventQuery(event) == cudaErrorNotReady && Clock::now() - begin < kAwakeForEvent) {
     }
     (void)cudaGetLastError();
     check(cudaEventSynchronize(event), "Waiting for the GPU");
