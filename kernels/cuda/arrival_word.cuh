@@ -3,9 +3,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cuda_runtime.h>
 #include <memory>
+#include <new>
 #include <thread>
+#include <unistd.h>
 
 #include "kernels/cuda/operations.cuh"
 
@@ -40,23 +43,27 @@ class ArrivalWord {
     ArrivalWord(const ArrivalWord&) = delete;
     ArrivalWord& operator=(const ArrivalWord&) = delete;
     ~ArrivalWord() {
-        if (there_ != nullptr && cudaHostUnregister(page_.get()) != cudaSuccess) (void)cudaGetLastError();
+        if (there_ != nullptr && cudaHostUnregister(word_.get()) != cudaSuccess) (void)cudaGetLastError();
     }
     // Where the system or the device refuses, mapped() stays nullptr.
     void open() {
-        page_ = std::make_unique<Page>();
+        // Pages are locked as a whole: this one has nothing else.
+        const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        void* const page = std::aligned_alloc(page_bytes, page_bytes);
+        if (page == nullptr) return;
+        word_.reset(new (page) Word(0));
         constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
-        if (cudaHostRegister(page_.get(), sizeof(Page), kFlags) != cudaSuccess) {
+        if (cudaHostRegister(page, page_bytes, kFlags) != cudaSuccess) {
             (void)cudaGetLastError();
             return;
         }
         void* place = nullptr;
-        if (cudaHostGetDevicePointer(&place, page_.get(), 0) == cudaSuccess) {
+        if (cudaHostGetDevicePointer(&place, page, 0) == cudaSuccess) {
             there_ = static_cast<unsigned*>(place);
             return;
         }
         (void)cudaGetLastError();
-        if (cudaHostUnregister(page_.get()) != cudaSuccess) (void)cudaGetLastError();
+        if (cudaHostUnregister(page) != cudaSuccess) (void)cudaGetLastError();
     }
     // For the device.
     unsigned* mapped() const { return there_; }
@@ -79,7 +86,7 @@ class ArrivalWord {
     // The device counts from 0 again, and nothing is on its way.
     void restart() {
         announced_ = 0;
-        if (page_ != nullptr) page_->word.store(0, std::memory_order_relaxed);
+        if (word_ != nullptr) word_->store(0, std::memory_order_relaxed);
     }
 
   private:
@@ -92,15 +99,15 @@ class ArrivalWord {
 #endif
     }
     bool has(std::uint32_t number) const {
-        return static_cast<std::int32_t>(page_->word.load(std::memory_order_acquire) - number) >= 0;
+        return static_cast<std::int32_t>(word_->load(std::memory_order_acquire) - number) >= 0;
     }
 
-    struct alignas(4096) Page {
-        std::atomic<std::uint32_t> word{0};
-        static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(word) == sizeof(unsigned),
-                      "the device writes it");
+    using Word = std::atomic<std::uint32_t>;
+    static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(unsigned), "the device writes it");
+    struct Free {
+        void operator()(Word* page) const { std::free(page); }
     };
-    std::unique_ptr<Page> page_;
+    std::unique_ptr<Word, Free> word_;
     unsigned* there_ = nullptr;
     std::uint32_t announced_ = 0;
 };
