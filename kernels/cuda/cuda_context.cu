@@ -115,6 +115,7 @@ class Context final : public CudaContext {
     void forget_keys() override {
         if (!staged_keys_.has_fetched()) return;
         start_kept();
+        handed_.is_last = false;
         if (use_device()) staged_keys_.forget(worker_);  // after a failure, too
     }
     bool takes_chosen(const ExpertLayout& layout) const override { return cuda::takes_chosen(layout); }
@@ -453,6 +454,7 @@ std::uint64_t Context::record(CudaQueue queue) {
 void Context::wait(CudaQueue queue, std::uint64_t ticket) {
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || queue == CudaQueue::kCompute || !select_device()) return;  // its own queue is in order
+    handed_.is_last = false;
     check(cudaStreamWaitEvent(compute_.get(), event, 0), "Waiting for a copy");
 }
 
@@ -514,6 +516,7 @@ void Context::end_repeated() {
 }
 
 bool Context::start_again(std::int64_t place) {
+    handed_.is_last = false;
     return worker_.kept == nullptr && select_device() && replay_.start_again(worker_, place);
 }
 

@@ -148,6 +148,7 @@ class TestCudaQueuesOnHost : public QObject {
     void experts_of_a_file_have_the_scratch_memory_of_blocks();
     void a_device_that_cannot_be_selected_is_a_failure();
     void stored_values_are_seen_without_the_runtime();
+    void behind_a_copy_the_runtime_is_asked();
     void without_a_word_the_runtime_is_asked_data();
     void without_a_word_the_runtime_is_asked();
 };
@@ -558,6 +559,32 @@ void TestCudaQueuesOnHost::stored_values_are_seen_without_the_runtime() {
         }
         QVERIFY(backend->replays().n_replayed >= 6);
     }
+}
+
+// A word says nothing of a copy for which the queue waits behind it.
+void TestCudaQueuesOnHost::behind_a_copy_the_runtime_is_asked() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(parity::largest_step());
+    PinnedHost<float> host(*backend, 8, "a test");
+    const parity::OnDevice<float> x(*backend, parity::filled(8, 1.0f));
+    const std::vector<std::byte> weights(4 << 20);
+    const DeviceBlock slot = backend->memory().allocate(weights.size(), MemoryUse::kExperts, "a slot");
+    backend->begin_repeated(5);
+    backend->submit(ops::Scale{2.0f, 8, x.data()});
+    host.store(0, x.data(), 8);
+    const DeviceEvent there = backend->record(DeviceEvent::Queue::kCompute);
+    backend->end_repeated();
+    const auto copy = backend->copy_weights(slot.data(), weights.data(), weights.size(), {});
+    QVERIFY(copy.has_value());
+    backend->wait(*copy);
+    const DeviceEvent behind = backend->record(DeviceEvent::Queue::kCompute);
+    const int waits = cuda_host::calls_of("cudaEventSynchronize");
+    backend->host_wait(there);
+    QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits);
+    backend->host_wait(behind);
+    QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits + 1);
+    QVERIFY(backend->has_happened(*copy));
+    QCOMPARE(host.host()[7], 2.0f);
 }
 
 // Where the word cannot be, and where it does not come because a kernel before it failed.
