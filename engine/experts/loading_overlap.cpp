@@ -7,6 +7,10 @@ namespace offstage::engine {
 void LoadingOverlap::begin_step() {
     step_us_ = 0;
     begun_us_ = std::numeric_limits<double>::infinity();
+    // Copies end in their order, and what has ended by now is in no layer that follows.
+    copies_.erase(copies_.begin(), std::partition_point(copies_.begin(), copies_.end(), [this](const Copy& copy) {
+                      return device_.has_happened(copy.end);
+                  }));
 }
 
 LoadingTimes LoadingOverlap::measure(const Layer& layer, std::span<const Span> device, std::span<const Span> host) {

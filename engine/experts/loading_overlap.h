@@ -12,8 +12,8 @@ namespace offstage::engine {
 // Measures how long experts are copied to an accelerator, how long something is computed,
 // and how long both go on at once (CORM, table 3): by the device's events, and by the
 // host's clock for the CPU's experts. Layers are measured one after the other, each after
-// its end; a copy that lasts beyond a layer's end counts in the next one from there. One
-// thread, the engine's.
+// its end; a copy that lasts beyond a layer's end counts in the next one from there. Steps
+// may go unmeasured. One thread, the engine's.
 class LoadingOverlap {
   public:
     // The device must outlive this object.

@@ -9,6 +9,7 @@
 
 #include "engine/device/mirror.h"
 #include "engine/error.h"
+#include "engine/experts/loading_overlap.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
 #include "tests/engine/cuda_on_host.h"
@@ -149,6 +150,7 @@ class TestCudaQueuesOnHost : public QObject {
     void a_device_that_cannot_be_selected_is_a_failure();
     void stored_values_are_seen_without_the_runtime();
     void behind_a_copy_the_runtime_is_asked();
+    void copies_of_unmeasured_steps_are_forgotten();
     void without_a_word_the_runtime_is_asked_data();
     void without_a_word_the_runtime_is_asked();
 };
@@ -585,6 +587,35 @@ void TestCudaQueuesOnHost::behind_a_copy_the_runtime_is_asked() {
     QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits + 1);
     QVERIFY(backend->has_happened(*copy));
     QCOMPARE(host.host()[7], 2.0f);
+}
+
+// One step in 16 is measured: it asks for its own copies alone.
+void TestCudaQueuesOnHost::copies_of_unmeasured_steps_are_forgotten() {
+    using Queue = DeviceEvent::Queue;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const std::vector<std::byte> weights(1 << 16);
+    const DeviceBlock slot = backend->memory().allocate(weights.size(), MemoryUse::kExperts, "a slot");
+    LoadingOverlap overlap(*backend);
+    const auto copy = [&] {
+        const DeviceEvent submitted = backend->record(Queue::kCopy);
+        const auto end = backend->copy_weights(slot.data(), weights.data(), weights.size(), {});
+        overlap.add_copy(submitted, {}, *end);
+        return *end;
+    };
+    for (int step = 0; step < 15; ++step) {
+        overlap.begin_step();
+        for (int i = 0; i < 4; ++i) backend->host_wait(copy());
+    }
+    overlap.begin_step();
+    const DeviceEvent begin = backend->record(Queue::kCompute);
+    backend->host_wait(begin);
+    backend->wait(copy());
+    const DeviceEvent end = backend->record(Queue::kCompute);
+    backend->host_wait(end);
+    const int queries = cuda_host::calls_of("cudaEventQuery");
+    const LoadingTimes times = overlap.measure({begin, 0, backend->elapsed_us(begin, end)}, {}, {});
+    QCOMPARE(cuda_host::calls_of("cudaEventQuery"), queries + 2);  // its begin, its end
+    QVERIFY(times.loading_us > 0);
 }
 
 // Where the word cannot be, and where it does not come because a kernel before it failed.
