@@ -122,11 +122,13 @@ inline constexpr ProductRow<CudaProduct> kCudaProducts[] = {
      CudaProduct::kExpertByteTiles},
     {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, kAnyRows,
      product_needs::kTensorCores | product_needs::kNoCublas, CudaProduct::kExpertPackedTiles},
-    // A prompt's step: where all of an expert's rows are served by tiles, the device
-    // orders them by experts, and nothing waits for the router's choice. What more rows of
-    // one expert lose to cuBLAS is less than its launches and that wait, but not measured.
-    {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 512,
+    {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 256,
      product_needs::kTensorCores | product_needs::kSmall, CudaProduct::kExpertPackedTiles},
+    // All experts of a step in one operation, whatever rows one of them gets: for cuBLAS
+    // the host has to wait for the router's choice. 512 is a step's usual number of
+    // tokens; against cuBLAS it was not measured.
+    {ProductOf::kExperts, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 512,
+     product_needs::kTensorCores | product_needs::kSmall | product_needs::kGrouped, CudaProduct::kExpertPackedTiles},
     {ProductOf::kExperts, weights::kInt8, ProductInputs::kFloat, kFewCudaRows + 1, 64, product_needs::kTensorCores,
      CudaProduct::kExpertPackedTiles},
     {ProductOf::kExperts, weights::kAll, ProductInputs::kFloat, kFewCudaRows + 1, kAnyRows, 0,

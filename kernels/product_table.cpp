@@ -36,6 +36,7 @@ constexpr BitName kNeedNames[] = {
     {product_needs::kAligned, "aligned to 16 bytes"},
     {product_needs::kWhole, "columns a multiple of a block's"},
     {product_needs::kSmall, "small matrices"},
+    {product_needs::kGrouped, "grouped by the GPU"},
 };
 
 const char* name_of(ProductOf of) {

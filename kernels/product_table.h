@@ -63,6 +63,7 @@ inline constexpr std::uint32_t kAllNeurons = 2048;  // none is missing
 inline constexpr std::uint32_t kAligned = 4096;     // to 16 bytes
 inline constexpr std::uint32_t kWhole = 8192;       // columns are a multiple of what a block of threads takes
 inline constexpr std::uint32_t kSmall = 16384;      // at most kSmallMatrix weights (cuda/packed_tiles.cuh)
+inline constexpr std::uint32_t kGrouped = 32768;    // ops::GroupedExperts: rows are those of the step
 }  // namespace product_needs
 
 inline constexpr std::int32_t kAnyRows = INT32_MAX;

@@ -420,7 +420,8 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_by
     return most;
 }
 
-CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
+CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows,
+                         std::uint32_t further_facts) {
     const bool small = layout.ffn_dim * layout.hidden_dim <= kSmallMatrix;
     const ProductRows many = small ? ProductRows::kManyOfSmallExperts : ProductRows::kMany;
     const auto rounds = [&](WeightType type) { return worker.byte_inputs.rounds(type, many); };
@@ -428,7 +429,7 @@ CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::
     const auto product_of = [&](WeightType type) {
         ProductCase product{ProductOf::kExperts, weights_of(type),
                             bytes ? ProductInputs::kBytes : ProductInputs::kFloat, n_rows};
-        product.facts = product_facts(worker, type) | (small ? product_needs::kSmall : 0);
+        product.facts = product_facts(worker, type) | (small ? product_needs::kSmall : 0) | further_facts;
         return find_cuda_product(product);
     };
     const CudaProduct product = product_of(layout.gate);
@@ -468,7 +469,7 @@ bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_
     if (!layout.down_rows_are_outputs) {
         // Whatever the number of an expert's rows.
         const auto in_tiles = [&](std::int64_t n) {
-            return many_product(worker, layout, n) == CudaProduct::kExpertPackedTiles;
+            return many_product(worker, layout, n, product_needs::kGrouped) == CudaProduct::kExpertPackedTiles;
         };
         return n_tokens > CudaContext::kFewRows && is_packed(layout.gate) && layout.gate == layout.up &&
                is_packed(layout.down) && in_tiles(CudaContext::kFewRows + 1) && in_tiles(n_tokens) &&

@@ -165,7 +165,8 @@ void few_calls(Worker& worker, const ExpertLayout& layout, int n_inputs, const F
 // experts.cu: the kernel for an expert of more than kFewRows rows; if the table
 // (cuda_product_table.h) has several for the three matrices, each is multiplied by
 // itself.
-CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
+CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows,
+                         std::uint32_t further_facts = 0);
 
 // plain_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
 // rows, as described in experts.cu, for plain matrices. vector: their rows can be read 16

@@ -469,6 +469,27 @@ class TestCudaPrompts : public QObject {
         QVERIFY(!multiplying.context().takes_grouped(packed, 8, 4, 16));
         QVERIFY(!multiplying.context().takes_grouped(large, 9, 4, 16));
     }
+
+    // Small packed experts that the host calls by their rows: cuBLAS serves more than 256.
+    void calledPackedExperts_areTilesUpTo256Rows() {
+        Gpu gpu(1, true);
+        const Layer layer(gpu, expert_layout(WeightType::kHqq4, 64, 96), 1);
+        const std::int64_t hidden = layer.layout.hidden_dim;
+        const auto n_matrices = [&](std::int64_t n_rows) {
+            std::vector<std::int32_t> row_token(as_size(n_rows));
+            for (std::size_t i = 0; i < row_token.size(); ++i) row_token[i] = static_cast<std::int32_t>(i);
+            float* const out = gpu.put(std::vector<float>(as_size(n_rows * hidden)));
+            const ExpertCall call{{layer.addresses[0], layer.layout}, 0, n_rows};
+            const int before = cuda_host::calls_of("cublasGemmEx");
+            (void)gpu.submit(
+                ops::Experts{{&call, 1}, gpu.put(random_inputs(n_rows * hidden, 5)), gpu.put(row_token), out});
+            return cuda_host::calls_of("cublasGemmEx") - before;
+        };
+        QCOMPARE(n_matrices(256), 0);
+        QVERIFY(n_matrices(257) > 0);
+        QVERIFY(n_matrices(512) > 0);
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCudaPrompts)
