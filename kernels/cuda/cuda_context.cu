@@ -492,10 +492,11 @@ double Context::elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue
     if (from == nullptr || to == nullptr) return 0;
     if (is_kept(begin_queue, begin) || is_kept(end_queue, end) || !use_device()) return 0;
     // What the host knows by a word has happened; the runtime may not know it yet.
-    if (known_ < arrived_ && cudaEventSynchronize(compute_points_.find(arrived_)) != cudaSuccess) {
-        (void)cudaGetLastError();
+    const bool computed = begin_queue == CudaQueue::kCompute || end_queue == CudaQueue::kCompute;
+    if (computed && known_ < arrived_) {
+        if (cudaEventSynchronize(compute_points_.find(arrived_)) != cudaSuccess) (void)cudaGetLastError();
+        known_ = arrived_;
     }
-    known_ = arrived_;
     float ms = 0.0f;
     if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) {
         (void)cudaGetLastError();
