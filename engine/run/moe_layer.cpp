@@ -129,9 +129,13 @@ bool MoeLayer::looks_up() const {
 }
 
 // A point in the compute queue interrupts the device's kernels for some microseconds, so
-// steps that need none rarely have any.
+// steps that need none rarely have any. The first of them behind another step has some: a
+// prompt's times are not theirs.
 bool MoeLayer::is_step_timed() {
-    if (!looks_up()) return true;
+    if (!looks_up()) {
+        n_untimed_ = kStepsOfOneTimed - 1;
+        return true;
+    }
     n_untimed_ = (n_untimed_ + 1) % kStepsOfOneTimed;
     return n_untimed_ == 0;
 }

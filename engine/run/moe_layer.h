@@ -160,7 +160,7 @@ class MoeLayer {
     bool prefill_ = false;
     bool whole_ = false;
     bool finished_ = true;                  // the step before
-    int n_untimed_ = kStepsOfOneTimed - 1;  // steps that look up experts since the last one with times
+    int n_untimed_ = kStepsOfOneTimed - 1;  // steps that look up experts since the last of these with times
 };
 
 }  // namespace offstage::engine

@@ -300,6 +300,43 @@ class TestCudaGraphsOnHost : public QObject {
         closeModel(model);
     }
 
+    // A prompt's times are not those of the tokens that follow: the first one has its own,
+    // which the next ones share.
+    void stepsBehindAPrompt_haveTimesOfTheirOwn() {
+        LoadRequest request = onHostLayer(cache_, QStringLiteral("static"), 80);
+        request.learn_placement = false;
+        request.prefetch = PrefetchMode::kOff;
+        auto model = loadModel(request);
+        KvSequence sequence = model->new_sequence();
+        const Recorder& recorder = model->dispatcher().recorder();
+        const std::vector<TokenId> prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+        const auto times_of = [&](std::size_t n_tokens) {
+            const Segment segment{&sequence, std::span(prompt).first(n_tokens)};
+            const std::uint64_t begin = recorder.n_events();
+            [&] {
+                QVERIFY(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone);
+            }();
+            std::vector<float> times;
+            for (std::uint64_t e = begin; e < recorder.n_events(); ++e) {
+                times.push_back(recorder.event(e).attention_us);
+                times.push_back(recorder.event(e).layer_us);
+            }
+            return times;
+        };
+        std::vector<float> last;
+        for (int i = 0; i < 3 && !QTest::currentTestFailed(); ++i) {
+            const std::vector<float> of_prompt = times_of(prompt.size());
+            const std::vector<float> of_first = times_of(1);
+            QCOMPARE(of_first.size(), of_prompt.size());
+            for (const float us : of_first) QVERIFY(us > 0);
+            QVERIFY(of_first != of_prompt && of_first != last);
+            last = of_first;
+            for (int token = 0; token < 2; ++token) QVERIFY(times_of(1) == of_first);
+        }
+        sequence = KvSequence();
+        closeModel(model);
+    }
+
     // Where the CPU has a share of each layer, too, or experts are copied; the host waits
     // for each choice, but the runtime is asked for the step's end alone.
     void stepsThatShareLayers_waitByWords_data() {
