@@ -228,8 +228,11 @@ class ModelSearch {
             return;
         }
         for (const fs::path& entry : list(place.folder)) {
-            if (entry.filename().string().starts_with(kRepository) && is_folder(entry / "snapshots")) {
+            if (!entry.filename().string().starts_with(kRepository)) continue;
+            if (is_folder(entry / "snapshots")) {
                 look_in_repository(entry);
+            } else if (is_folder(entry)) {
+                found_.folders.push_back(entry);
             }
         }
         publisher_.clear();
@@ -257,6 +260,8 @@ class ModelSearch {
             const auto order = [](const FoundModel& m) { return std::tuple(!m.supported(), lower(m.name), m.path); };
             return order(a) < order(b);
         });
+        std::sort(found_.folders.begin(), found_.folders.end());
+        found_.folders.erase(std::unique(found_.folders.begin(), found_.folders.end()), found_.folders.end());
         return std::move(found_);
     }
 
@@ -278,6 +283,7 @@ class ModelSearch {
         if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) {
             found_.problems.push_back(messages::cannot_be_listed(shown_path(folder), code.message()));
         }
+        if (!code) found_.folders.push_back(folder);
         std::sort(entries.begin(), entries.end());
         return entries;
     }

@@ -47,7 +47,10 @@ struct FoundModels {
     std::vector<FoundModel> models;  // Mixture-of-Experts models by name, usable ones first
     std::int64_t n_others = 0;       // models that are none
     std::vector<Message> problems;   // folders and manifests that could not be read, a sentence each
-    bool complete = true;            // false: stopped, or at kMostEntries
+    // Places, and folders below them, that were read or wait for their files, each once:
+    // where a model may come.
+    std::vector<std::filesystem::path> folders;
+    bool complete = true;  // false: stopped, or at kMostEntries
 };
 
 // The most entries of folders that one search reads.

@@ -5,7 +5,9 @@
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QDropEvent>
+#include <QElapsedTimer>
 #include <QFileDialog>
+#include <QFileSystemWatcher>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -323,16 +325,64 @@ class TestLocalModels : public QObject {
         QTest::keyClick(&menu, Qt::Key_Escape);
     }
 
-    // Also while the window stays as it is: nobody need look.
-    void file_thatComesIntoASearchedFolder_isListedByItself() {
+    // Also while the window stays as it is: nobody need look. Folders come first, as
+    // downloads make them, and the file in the newest of them long after; a search takes
+    // its time from other work, so that they are rare.
+    void file_thatComesIntoANewFolder_isListedByItself() {
         addWhole("ann/x/b.gguf");
         LocalModels models(places());
         searchAndWait(models);
         QCOMPARE(models.rowCount(), 1);
-        addWhole("ann/x/a.gguf");
-        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 2, 60'000);
-        addWhole("ann/y/c.gguf");  // in a new folder
-        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 3, 60'000);
+        QSignalSpy searched(&models, &LocalModels::searched);
+        fs::create_directories(root("bea/y"));
+        QTRY_COMPARE_WITH_TIMEOUT(searched.size(), 1, 60'000);  // soon
+        QElapsedTimer since;
+        since.start();
+        const QString late = addWhole("bea/y/c.gguf");
+        QTRY_VERIFY_WITH_TIMEOUT(searched.size() > 1, 120'000);
+        QVERIFY2(since.elapsed() > 14'000, qPrintable(QString::number(since.elapsed())));
+        QTRY_VERIFY_WITH_TIMEOUT(models.rowOf(late) >= 0, 120'000);
+        QCOMPARE(models.rowCount(), 2);
+    }
+
+    // Nor beside an answer.
+    void file_thatComesDuringAnAnswer_isListedAfterIt() {
+        LocalModels models(places());
+        searchAndWait(models);
+        QSignalSpy searched(&models, &LocalModels::searched);
+        models.setQuiet(true);
+        addWhole("a.gguf");
+        QTest::qWait(3000);
+        QCOMPARE(searched.size(), 0);
+        models.setQuiet(false);
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 1, 60'000);
+    }
+
+    // What happens beside a searched folder is nobody's business here: it may be the
+    // user's home.
+    void folderAroundAPlace_isNotWatched() {
+        addWhole("place/b.gguf");
+        LocalModels models({{engine::ModelOrigin::kFolder, root("place")}});
+        searchAndWait(models);
+        QCOMPARE(models.rowCount(), 1);
+        const auto* watcher = models.findChild<QFileSystemWatcher*>();
+        QVERIFY(watcher != nullptr);
+        QCOMPARE(watcher->files() + watcher->directories(), QStringList{text(root("place"))});
+    }
+
+    // The system's watches are for all programs.
+    void manyFolders_areWatchedInPart_theNewestFirst() {
+        for (int i = 0; i < 600; ++i) {
+            fs::create_directories(root("f") / std::to_string(i));
+            fs::last_write_time(root("f") / std::to_string(i),
+                                fs::file_time_type::clock::now() - std::chrono::hours(1));
+        }
+        fs::create_directories(root("new"));
+        LocalModels models(places());
+        searchAndWait(models);
+        const QStringList watched = models.findChild<QFileSystemWatcher*>()->directories();
+        QCOMPARE(watched.size(), 512);
+        QVERIFY(watched.contains(text(root("new"))) && watched.contains(text(root())));
     }
 
     // A file that is being copied is read again as it grows.
@@ -356,11 +406,11 @@ class TestLocalModels : public QObject {
         copy.write(bytes.mid(200, bytes.size() - 300));
         QVERIFY(copy.flush());
         const QString most = QStringLiteral("Incomplete: %1 of ").arg(QLocale().toString(bytes.size() - 100));
-        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).startsWith(most), qPrintable(verdict(models, 0)), 30'000);
+        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).startsWith(most), qPrintable(verdict(models, 0)), 60'000);
         copy.write(bytes.last(100));
         copy.close();
         models.estimate(request(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 30'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 60'000);
     }
 
     // Nothing tells that a file in a folder grows.
@@ -380,7 +430,8 @@ class TestLocalModels : public QObject {
         searchAndWait(models);
         QCOMPARE(models.rowCount(), 1);
         models.estimate(request(), {});
-        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).contains(QStringLiteral("incomplete")),
+        // A file's name stays as it is.
+        QTRY_VERIFY2_WITH_TIMEOUT(verdict(models, 0).startsWith(QStringLiteral("model.safetensors: incomplete")),
                                   qPrintable(verdict(models, 0)), 60'000);
         copy.write(bytes.mid(bytes.size() / 2));
         copy.close();

@@ -1,12 +1,17 @@
 #include "ui/load/local_models.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <span>
+#include <system_error>
 #include <tuple>
+#include <utility>
 
 #include <QDir>
-#include <QFileInfo>
 #include <QLocale>
+#include <QSet>
 
 #include "engine/error.h"
 #include "ui/base/settings.h"
@@ -18,7 +23,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kChangeMs = 1000;
+constexpr int kSoonMs = 1000, kBetweenMs = 15'000;
+constexpr qsizetype kMostWatched = 512;
 constexpr int kFirstAgainMs = 2000, kLastAgainMs = 128'000;
 
 QString pathText(const std::filesystem::path& path) {
@@ -37,14 +43,38 @@ QString originText(engine::ModelOrigin origin) {
                                                   : QString::fromUtf8(name_of(origin).data());
 }
 
-// The reason without the path, which the row has no room for.
-QString reasonOf(const engine::FoundModel& model) {
+// The reason without the path, which the row has no room for. `isSentence`: with a capital
+// letter, unless it begins with the name of a file.
+QString reasonOf(const engine::FoundModel& model, bool isSentence = false) {
     QString text = engineText(model.problem);
-    const QString path = pathText(model.path);
-    for (const QString& part : {path + QStringLiteral(": "), path + u'/', pathText(model.path.parent_path()) + u'/'}) {
+    const QString ofIt = pathText(model.path) + QStringLiteral(": ");
+    const QString around = pathText(model.path.parent_path()) + u'/';
+    const bool namesFile = text.startsWith(around) && !text.startsWith(ofIt);
+    for (const QString& part : {ofIt, pathText(model.path) + u'/', around}) {
         text.remove(part);
     }
-    return text;
+    return isSentence && !namesFile ? text.left(1).toUpper() + text.mid(1) : text;
+}
+
+// The folders that were searched; of too many the places, and those that changed last.
+QStringList foldersToWatch(const std::vector<engine::ModelPlace>& places, std::vector<std::filesystem::path> folders) {
+    if (folders.size() > kMostWatched) {
+        std::vector<std::tuple<bool, std::filesystem::file_time_type, std::filesystem::path>> order;
+        for (std::filesystem::path& folder : folders) {
+            const bool isPlace = std::ranges::find(places, folder, &engine::ModelPlace::folder) != places.end();
+            std::error_code code;
+            const auto time = std::filesystem::last_write_time(folder, code);
+            order.emplace_back(isPlace, code ? std::filesystem::file_time_type::min() : time, std::move(folder));
+        }
+        std::ranges::partial_sort(order, order.begin() + kMostWatched, std::ranges::greater());
+        folders.clear();
+        for (auto& [isPlace, time, folder] : std::span(order).first(kMostWatched)) {
+            folders.push_back(std::move(folder));
+        }
+    }
+    QStringList texts;
+    std::ranges::transform(folders, std::back_inserter(texts), pathText);
+    return texts;
 }
 
 bool isSame(const engine::FoundModel& before, const engine::FoundModel& now) {
@@ -70,27 +100,17 @@ bool LocalModel::needsTemplate() const {
 }
 
 LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent)
-    : QAbstractListModel(parent), m_places(std::move(places)) {
+    : QAbstractListModel(parent), m_places(std::move(places)), m_watcher(this) {
     m_thread.setMaxThreadCount(1);
     m_changeTimer.setSingleShot(true);
-    m_changeTimer.setInterval(kChangeMs);
     m_againTimer.setSingleShot(true);
-    // A search would give up the one before, and the estimates that are made.
-    const auto searchWhenIdle = [this] {
-        m_searching || m_thread.activeThreadCount() > 0 ? m_changeTimer.start() : search();
-    };
-    connect(&m_changeTimer, &QTimer::timeout, this, searchWhenIdle);
-    connect(&m_againTimer, &QTimer::timeout, this, [this, searchWhenIdle] {
+    connect(&m_changeTimer, &QTimer::timeout, this, &LocalModels::searchByItself);
+    connect(&m_againTimer, &QTimer::timeout, this, [this] {
         m_againMs *= 2;
-        searchWhenIdle();
+        searchByItself();
     });
-    // Not restarted: a file that grows all the time is read again as it grows.
     for (const auto changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
-        connect(&m_watcher, changed, this, [this] {
-            if (!m_changeTimer.isActive()) {
-                m_changeTimer.start();
-            }
-        });
+        connect(&m_watcher, changed, this, &LocalModels::searchSoon);
     }
 }
 
@@ -143,8 +163,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
         }
         case VerdictRole: {
             if (found.incomplete()) {
-                const QString reason = reasonOf(found);
-                return reason.left(1).toUpper() + reason.mid(1);
+                return reasonOf(found, true);
             }
             // If it is not known, choosing the model shows that, and offers to measure
             // it.
@@ -214,24 +233,43 @@ void LocalModels::stopWork() {
     ++m_round;
 }
 
+// Not restarted: a file that grows all the time is read again as it grows.
+void LocalModels::searchSoon() {
+    if (!m_changeTimer.isActive()) {
+        m_changeTimer.start(static_cast<int>(std::max<qint64>(kSoonMs, m_nextTime.remainingTime())));
+    }
+}
+
+// When idle: a search would give up the one before, and the estimates that are made.
+void LocalModels::searchByItself() {
+    if (m_quiet || m_searching || m_thread.activeThreadCount() > 0 || !m_nextTime.hasExpired()) {
+        searchSoon();
+        return;
+    }
+    search();
+    m_byItself = true;
+}
+
 void LocalModels::search() {
     stopWork();
     m_searching = true;
+    m_byItself = false;
     // The destructor waits for this thread: `this` is there while it runs.
     m_thread.start([this, round = m_round, places = places(), stop = m_stop.get_token()] {
         engine::FoundModels found = engine::find_models(places, stop);
+        QStringList folders = foldersToWatch(places, std::exchange(found.folders, {}));
         QMetaObject::invokeMethod(
             this,
-            [this, round, found = std::move(found)] {
+            [this, round, found = std::move(found), folders = std::move(folders)] {
                 if (round == m_round) {
-                    take(found);
+                    take(found, folders);
                 }
             },
             Qt::QueuedConnection);
     });
 }
 
-void LocalModels::take(engine::FoundModels found) {
+void LocalModels::take(engine::FoundModels found, const QStringList& folders) {
     std::vector<LocalModel> models;
     std::size_t nBefore = 0;
     bool hasChanged = false;
@@ -256,6 +294,9 @@ void LocalModels::take(engine::FoundModels found) {
     m_found = std::move(found);
     m_searching = false;
     m_searched = true;
+    if (m_byItself) {
+        m_nextTime.setRemainingTime(kBetweenMs);
+    }
     if (isOther) {
         beginResetModel();
         m_models = std::move(models);
@@ -264,50 +305,54 @@ void LocalModels::take(engine::FoundModels found) {
     } else if (!m_models.empty()) {
         Q_EMIT dataChanged(index(0), index(rowCount() - 1));
     }
-    watch(isOther || hasChanged);
+    watch(folders);
+    lookAgain(isOther || hasChanged);
     Q_EMIT searched();
     startEstimates();
 }
 
-void LocalModels::watch(bool hasChanged) {
+void LocalModels::watch(const QStringList& folders) {
+    QSet<QString> gone, wanted;
+    for (const QStringList& watched : {m_watcher.files(), m_watcher.directories()}) {
+        gone += QSet<QString>(watched.begin(), watched.end());
+    }
     QStringList paths;
     for (const LocalModel& model : m_models) {
-        if (!model.found.supported()) {
+        if (!model.found.supported() && paths.size() < kMostWatched / 2) {
             paths << model.path();
         }
     }
-    const bool lacksSomething = !paths.isEmpty();
-    // Where another model may come: the places, and the folders around those that are there.
-    for (const engine::ModelPlace& place : places()) {
-        paths << pathText(place.folder);
-    }
-    for (const LocalModel& model : m_models) {
-        const auto folder = model.found.path.parent_path();
-        paths << pathText(folder) << pathText(folder.parent_path());
-    }
-    paths.removeDuplicates();
-    paths.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
-    const QStringList before = m_watcher.files() + m_watcher.directories();
-    QStringList gone;
-    for (const QString& path : before) {
-        if (!paths.contains(path)) {
-            gone << path;
+    QStringList added;
+    for (const QString& path : paths + folders) {
+        if (wanted.size() < kMostWatched && !wanted.contains(path)) {
+            wanted.insert(path);
+            if (!gone.remove(path)) {
+                added << path;
+            }
         }
     }
-    // A watch does not see the files in a folder grow, nor the later parts of a model.
+    if (!gone.isEmpty()) {
+        m_watcher.removePaths(gone.values());
+    }
+    if (!added.isEmpty()) {
+        m_watcher.addPaths(added);
+    }
+    // A file may have come into a new folder between its search and its watch.
+    if (m_byItself && !added.isEmpty()) {
+        searchSoon();
+    }
+}
+
+// A watch does not see the files in a folder grow, nor the later parts of a model.
+void LocalModels::lookAgain(bool hasChanged) {
     if (hasChanged) {
         m_againTimer.stop();
         m_againMs = kFirstAgainMs;
     }
+    const bool lacksSomething =
+        std::ranges::any_of(m_models, [](const LocalModel& model) { return !model.found.supported(); });
     if (lacksSomething && m_againMs <= kLastAgainMs && !m_againTimer.isActive()) {
         m_againTimer.start(m_againMs);
-    }
-    paths.removeIf([&before](const QString& path) { return before.contains(path); });
-    if (!gone.isEmpty()) {
-        m_watcher.removePaths(gone);
-    }
-    if (!paths.isEmpty()) {
-        m_watcher.addPaths(paths);
     }
 }
 
@@ -399,7 +444,10 @@ void LocalModels::setProblem(quint64 round, const QString& path, const engine::M
     model.found.problem = problem;
     model.again = false;
     model.fit = LocalModel::Fit::NotSupported;
-    watch(hasChanged);
+    if (m_watcher.files().size() + m_watcher.directories().size() < kMostWatched) {
+        m_watcher.addPath(path);
+    }
+    lookAgain(hasChanged);
     // Behind those that can be opened; the others keep their order.
     const auto at = m_models.begin() + row;
     const auto behind =

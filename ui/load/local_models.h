@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <QAbstractListModel>
+#include <QDeadlineTimer>
 #include <QFileSystemWatcher>
 #include <QStringList>
 #include <QThreadPool>
@@ -30,9 +31,10 @@ struct LocalModel {
 };
 
 // The models in the caches of other programs and in the folders that the user added,
-// recently opened ones first, then by name, unusable ones last. Unusable ones are read
-// again once their files change, such as those that are still being copied. Files are
-// read on a separate thread. GUI thread only.
+// recently opened ones first, then by name, unusable ones last. The disk is searched again
+// by itself when something comes into a searched folder, or a file of an unusable model
+// changes, such as one that is still being copied: at most every 15 s, and not while an
+// answer is written. Files and folders are read on a separate thread. GUI thread only.
 class LocalModels : public QAbstractListModel {
     Q_OBJECT
 
@@ -59,6 +61,8 @@ class LocalModels : public QAbstractListModel {
     void search();
     bool isSearching() const { return m_searching; }
     bool wasSearched() const { return m_searched; }
+    // No search but those that are asked for: they would take time from an answer.
+    void setQuiet(bool isQuiet) { m_quiet = isQuiet; }
     // The request for loading each model, with its path filled in. Estimates follow one
     // by one; those of an earlier request are given up.
     void estimate(const engine::LoadRequest& request, const engine::FitHeld& held);
@@ -79,8 +83,11 @@ class LocalModels : public QAbstractListModel {
   private:
     std::vector<engine::ModelPlace> places() const;
     void stopWork();
-    void take(engine::FoundModels found);
-    void watch(bool hasChanged);
+    void take(engine::FoundModels found, const QStringList& folders);
+    void watch(const QStringList& folders);
+    void lookAgain(bool hasChanged);
+    void searchSoon();
+    void searchByItself();
     void startEstimates();
     void setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate);
     void setProblem(quint64 round, const QString& path, const engine::Message& problem);
@@ -96,8 +103,11 @@ class LocalModels : public QAbstractListModel {
     bool m_searching = false;
     bool m_searched = false;
     quint64 m_round = 0;           // of estimates; those of an earlier one are dropped
-    QFileSystemWatcher m_watcher;  // of the files and folders that cannot be opened
+    QFileSystemWatcher m_watcher;  // of models that cannot be opened and of searched folders
     QTimer m_changeTimer;
+    bool m_byItself = false;    // the search that runs
+    QDeadlineTimer m_nextTime;  // the next one not before
+    bool m_quiet = false;
     QTimer m_againTimer;  // while something cannot be opened: less and less often, then no more
     int m_againMs = 0;
     std::stop_source m_stop;

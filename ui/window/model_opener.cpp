@@ -117,6 +117,8 @@ void ModelOpener::offerModels() {
     connect(&m_start, &EmptyState::allModelsRequested, this, [this] { openWithOptions(); });
     connect(&m_core.engine, &EngineController::modelLoaded, this, &ModelOpener::estimateLocal);
     connect(&m_devices, &DeviceChoices::changed, this, &ModelOpener::estimateLocal);
+    connect(&m_core.engine, &EngineController::stateChanged, m_local,
+            [this] { m_local->setQuiet(m_core.engine.isAnswering()); });
     m_local->search();
 }
 
