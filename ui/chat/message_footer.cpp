@@ -302,9 +302,10 @@ void MessageFooter::layOutFigures(int x, int width, int y) {
     const QFontMetrics metrics = m_figures->fontMetrics();
     const int room = std::max(kButton, width - std::max(0, x + kBetween));
     const AnswerFigures& figures = *m_message.figures;
+    const QStringList parts = figureParts(figures);
+    const QString speed = tokenSpeedText(figures.tokensPerSecond, figures.emulated);
     QString text = figuresText(figures);
-    const QString times = text.section(QStringLiteral(" · "), 0, figures.ttftSeconds > 0 ? 1 : 0);
-    for (const QString& shorter : {times, tokenSpeedText(figures.tokensPerSecond, figures.emulated)}) {
+    for (const QString& shorter : {parts.first(parts.indexOf(speed) + 1).join(QStringLiteral(" · ")), speed}) {
         if (metrics.horizontalAdvance(text) + kPadding > room && figures.tokensPerSecond > 0) {
             text = shorter;
         }

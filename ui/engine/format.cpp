@@ -152,7 +152,7 @@ QString thetaText(const engine::ThetaChoice& theta) {
     return theta.accepts_guesses() ? Format::tr("%1, guesses accepted", "skipped neurons").arg(text) : text;
 }
 
-QString figuresText(const AnswerFigures& figures) {
+QStringList figureParts(const AnswerFigures& figures) {
     QStringList parts;
     if (figures.ttftSeconds > 0) {
         parts << Format::tr("first token %1").arg(secondsText(figures.ttftSeconds));
@@ -171,7 +171,11 @@ QString figuresText(const AnswerFigures& figures) {
     if (theta.leaves_out()) {
         parts << thetaText(theta);
     }
-    return parts.join(QStringLiteral(" · "));
+    return parts;
+}
+
+QString figuresText(const AnswerFigures& figures) {
+    return figureParts(figures).join(QStringLiteral(" · "));
 }
 
 QString thoughtText(const Thought& thought, bool goesOn) {

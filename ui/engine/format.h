@@ -38,7 +38,10 @@ QString policyText(engine::CacheKind policy);
 // "neurons up to 0.1 skipped", "neurons skipped by expert, for a loss of 0.003"; empty:
 // none.
 QString thetaText(const engine::ThetaChoice& theta);
-QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
+// {"first token 120 ms", "37.5 tokens/s (measured)", "34 in, 120 out"}; without a time and a
+// speed that are not known.
+QStringList figureParts(const AnswerFigures& figures);
+QString figuresText(const AnswerFigures& figures);  // joined: "first token 120 ms · 37.5 tokens/s (measured) · ..."
 // "Thought for 12 s, 240 tokens"; during the thought "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);
 // The name of the folder or file; a "synthetic:" source unchanged.
