@@ -200,6 +200,27 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY(!table.isColumnHidden(SuggestedModels::Weights));
     }
 
+    // Though models that are not shown have figures there.
+    void columns_withoutAFigureInTheRowsShown_areLeftOut() {
+        EngineController engine([] { return std::unique_ptr<engine::Session>(); });
+        SuggestionsDialog dialog(engine, load("emulated:fiddler-env1", 2 * kGiB, 6 * kGiB), {});
+        dialog.show();
+        wait(dialog);
+        const auto& table = child<QTableView>(dialog);
+        QVERIFY(!table.isColumnHidden(SuggestedModels::LongSpeed));
+        find<QCheckBox>(dialog, "Also those without room").click();
+        auto& use = find<QComboBox>(dialog, "Good for");
+        use.setCurrentIndex(use.findText(QStringLiteral("Reasoning")));
+        QVERIFY(table.model()->rowCount() > 0);
+        for (int row = 0; row < table.model()->rowCount(); ++row) {
+            QCOMPARE(cell(dialog, row, SuggestedModels::LongSpeed), QStringLiteral("–"));
+        }
+        QVERIFY(table.isColumnHidden(SuggestedModels::LongSpeed) &&
+                table.isColumnHidden(SuggestedModels::LongFirstWord));
+        use.setCurrentIndex(0);
+        QVERIFY(!table.isColumnHidden(SuggestedModels::LongSpeed));
+    }
+
     // Little memory, so that one shape alone is measured.
     void measuring_isCancelled_andGivesTheSpeeds() {
         EngineController engine([] { return std::unique_ptr<engine::Session>(); });

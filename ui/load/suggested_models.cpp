@@ -150,9 +150,8 @@ QVariant SuggestedModels::data(const QModelIndex& index, int role) const {
     }
 }
 
-bool SuggestedModels::hasLongForecasts() const {
-    return std::any_of(m_rows.begin(), m_rows.end(),
-                       [](const engine::Suggestion& model) { return forecastOf(model, LongSpeed) != nullptr; });
+bool SuggestedModels::hasLongForecast(int row) const {
+    return forecastOf(at(row), LongSpeed) != nullptr;
 }
 
 // All of the row: a narrow table leaves columns out.

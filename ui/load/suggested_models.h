@@ -38,7 +38,7 @@ class SuggestedModels : public QAbstractTableModel {
     bool isMeasuring() const { return m_looking && m_request.measure; }
     // Models with room whose speed nobody has measured.
     int unknown() const;
-    bool hasLongForecasts() const;  // of LongSpeed and LongFirstWord, of any model
+    bool hasLongForecast(int row) const;  // has LongSpeed and LongFirstWord
 
   Q_SIGNALS:
     void progressed(const QString& model, double share);

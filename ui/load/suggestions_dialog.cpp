@@ -198,10 +198,14 @@ void SuggestionsDialog::setFound(std::vector<engine::FoundModel> found) {
     look(m_models->isMeasuring());  // what was measured is kept
 }
 
-// Columns without a figure give names their room.
+// Columns without a figure in the rows that are shown give names their room.
 void SuggestionsDialog::fitColumns() {
+    bool hasLong = m_shown->rowCount() == 0;
+    for (int row = 0; row < m_shown->rowCount() && !hasLong; ++row) {
+        hasLong = m_models->hasLongForecast(m_shown->mapToSource(m_shown->index(row, 0)).row());
+    }
     for (const int column : {SuggestedModels::LongSpeed, SuggestedModels::LongFirstWord}) {
-        m_columns->leaveOut(column, m_models->rowCount() > 0 && !m_models->hasLongForecasts());
+        m_columns->leaveOut(column, !hasLong);
     }
     m_columns->fitContents();
 }
