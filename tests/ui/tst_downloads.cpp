@@ -95,8 +95,11 @@ class TestDownloads : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Done, 60'000);
         QCOMPARE(contents(queue.at(0).path), m_hub->file("Tiny-Q4_K_M.gguf"));
         test::picture(dialog, QStringLiteral("download-done"), {480, 860}, 480);
+        bool wasThere = true;
+        connect(&dialog, &DownloadsDialog::chosen, this, [&] { wasThere = dialog.isVisible(); });
         QTest::keyClick(&find<QTableView>(dialog, "Downloads"), Qt::Key_Return);
         QCOMPARE(chosen.value(0).value(0).toString(), queue.at(0).path);
+        QVERIFY(!wasThere);  // a dialog that opening shows stands alone
     }
 
     void queue_pauses_andOutlivesTheProgram() {

@@ -163,8 +163,9 @@ int DownloadsDialog::row() const {
 
 void DownloadsDialog::openChosen() {
     if (row() >= 0 && m_queue.at(row()).state == Download::State::Done) {
-        Q_EMIT chosen(m_queue.at(row()).path);
+        const QString path = m_queue.at(row()).path;
         accept();
+        Q_EMIT chosen(path);
     }
 }
 

@@ -170,6 +170,12 @@ int SuggestedModels::unknown() const {
     }));
 }
 
+void SuggestedModels::cancelMeasuring() {
+    if (isMeasuring()) {
+        m_thread.stop();
+    }
+}
+
 void SuggestedModels::look(const engine::SuggestionRequest& request, const std::vector<engine::FoundModel>& found) {
     m_looking = true;
     m_request = request;

@@ -33,9 +33,9 @@ class SuggestedModels : public QAbstractTableModel {
 
     // All of them again; finished() follows. What was begun before is given up.
     void look(const engine::SuggestionRequest& request, const std::vector<engine::FoundModel>& found);
-    void cancel() { m_thread.stop(); }
     bool isLooking() const { return m_looking; }
     bool isMeasuring() const { return m_looking && m_request.measure; }
+    void cancelMeasuring();  // finished() follows
     // Models with room whose speed nobody has measured.
     int unknown() const;
     bool hasLongForecast(int row) const;  // has LongSpeed and LongFirstWord

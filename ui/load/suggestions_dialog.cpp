@@ -159,6 +159,10 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     connect(m_models, &QAbstractItemModel::modelReset, this, &SuggestionsDialog::showChosen);
     connect(m_table, &QTableView::activated, this, &SuggestionsDialog::act);
     connect(m_open, &QPushButton::clicked, this, &SuggestionsDialog::act);
+    // Measuring would go on below Downloads, where nobody can cancel it, beside a download.
+    for (QPushButton* button : {downloads, m_get}) {
+        connect(button, &QPushButton::clicked, m_models, &SuggestedModels::cancelMeasuring);
+    }
     connect(downloads, &QPushButton::clicked, this, &SuggestionsDialog::downloadsRequested);
     connect(m_get, &QPushButton::clicked, this, [this] {
         const engine::Suggestion* const model = current();
@@ -175,13 +179,8 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
             QGuiApplication::clipboard()->setText(addressOf(gguf.empty() ? model->model.repository : gguf));
         }
     });
-    connect(m_measure, &QPushButton::clicked, this, [this] {
-        if (m_models->isMeasuring()) {
-            m_models->cancel();
-        } else {
-            look(true);
-        }
-    });
+    connect(m_measure, &QPushButton::clicked, this,
+            [this] { m_models->isMeasuring() ? m_models->cancelMeasuring() : look(true); });
     connect(&engine, &EngineController::stateChanged, this, &SuggestionsDialog::refresh);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     look(false);
@@ -226,8 +225,9 @@ const engine::Suggestion* SuggestionsDialog::current() const {
 void SuggestionsDialog::act() {
     const engine::Suggestion* const model = current();
     if (model != nullptr && !model->here.empty()) {
-        Q_EMIT chosen(QString::fromStdString(model->here.string()));
+        const QString path = QString::fromStdString(model->here.string());
         accept();
+        Q_EMIT chosen(path);
     }
 }
 

@@ -216,26 +216,25 @@ void ModelOpener::showSuggestions() {
     if (m_local != nullptr) {
         connect(m_local, &LocalModels::searched, dialog, [this, dialog] { dialog->setFound(m_local->found()); });
     }
-    connect(dialog, &SuggestionsDialog::downloadsRequested, this,
-            [this, dialog] { connect(showDownloads(), &DownloadsDialog::chosen, dialog, &QDialog::accept); });
-    connect(dialog, &SuggestionsDialog::wanted, this, [this, dialog](const QString& name) {
-        DownloadsDialog* const downloads = showDownloads();
-        connect(downloads, &DownloadsDialog::chosen, dialog, &QDialog::accept);
-        Q_EMIT downloads->wanted(name);
-    });
+    connect(dialog, &SuggestionsDialog::downloadsRequested, this, [this, dialog] { showDownloads(*dialog); });
+    connect(dialog, &SuggestionsDialog::wanted, this,
+            [this, dialog](const QString& name) { Q_EMIT showDownloads(*dialog)->wanted(name); });
     dialog->open();
 }
 
-// Above the list that it was asked for in, which is there again afterwards.
-DownloadsDialog* ModelOpener::showDownloads() {
-    QWidget* const list = QApplication::activeModalWidget();
-    auto* dialog = new DownloadsDialog(*m_downloads, list != nullptr ? list : &m_window);
+// Above the list that it was asked for in, which is there again afterwards unless a model
+// was chosen: what that opens stands alone.
+DownloadsDialog* ModelOpener::showDownloads(QDialog& list) {
+    auto* dialog = new DownloadsDialog(*m_downloads, &list);
     connect(dialog, &DownloadsDialog::wanted, this,
             [this, dialog](const QString& name) { dialog->offer(name, requestForOthers(), heldBy(m_core.engine)); });
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->addAction(m_help.action());
     setHelpPage(*dialog, QStringLiteral("models"));
-    connect(dialog, &DownloadsDialog::chosen, this, &ModelOpener::openListed);
+    connect(dialog, &DownloadsDialog::chosen, this, [this, &list](const QString& model) {
+        list.accept();
+        openListed(model);
+    });
     dialog->open();
     return dialog;
 }

@@ -13,6 +13,7 @@
 #include "ui/window/recent_models.h"
 
 class QMainWindow;
+class QDialog;
 class QMessageBox;
 
 namespace offstage::ui {
@@ -78,7 +79,6 @@ class ModelOpener : public QObject {
     // Empty: the open one. forTemplate: to choose how messages are written for it.
     void openWithOptions(const QString& model = {}, bool forTemplate = false);
     void showSuggestions();  // "What runs here"
-    offstage::ui::DownloadsDialog* showDownloads();
 
   Q_SIGNALS:
     void deviceChosen();
@@ -90,6 +90,7 @@ class ModelOpener : public QObject {
     void estimateLocal();
     void load(const engine::LoadRequest& request);
     void loadNow(const engine::LoadRequest& request);
+    DownloadsDialog* showDownloads(QDialog& list);
     void refresh();
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     // The open model, or the one being opened.
