@@ -842,7 +842,7 @@
     <message>
         <source>%1: has a size in bytes of %2 after its header; expected %3, which its tensors take</source>
         <comment>safetensors_data_left_over</comment>
-        <translation>%1: hat nach dem Kopf eine Größe von %2 in Bytes; erwartet: %3, was die Tensoren belegen</translation>
+        <translation>%1: Nach dem Kopf folgen %2 Bytes; erwartet: %3, so viele belegen die Tensoren</translation>
     </message>
     <message>
         <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
@@ -967,7 +967,7 @@
     <message>
         <source>%1: tensor %2 has a size in bytes of %3 by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
         <comment>tensor_bytes_differ</comment>
-        <translation>%1: Der Tensor %2 hat nach seinen &quot;data_offsets&quot; eine Größe von %3 in Bytes; erwartet: %4 nach seiner Form %5 und dem Datentyp %6</translation>
+        <translation>%1: Der Tensor %2 hat laut seinen &quot;data_offsets&quot; %3 Bytes; erwartet: %4, wie seine Form %5 und der Datentyp %6 ergeben</translation>
     </message>
     <message>
         <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
@@ -10753,7 +10753,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Panels cost %1 of speed</source>
-        <translation>Panels kosten %1</translation>
+        <translation>Panels kosten %1 Tempo</translation>
     </message>
     <message>
         <source>Whose figures these are</source>
@@ -10761,7 +10761,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Panels cost under %1 of speed</source>
-        <translation>Panels kosten unter %1</translation>
+        <translation>Panels kosten unter %1 Tempo</translation>
     </message>
 </context>
 <context>
