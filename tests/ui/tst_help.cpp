@@ -14,6 +14,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QScopeGuard>
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTextBrowser>
@@ -29,8 +30,10 @@
 #include "ui/base/language.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
+#include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
 #include "ui/help/help_html.h"
@@ -55,6 +58,16 @@ QList<QDockWidget*> docksOf(const WindowFixture& f) {
 
 QString nameOf(const QDockWidget& dock) {
     return dock.objectName().chopped(4);  // "budgetDock"
+}
+
+// Until what it returns goes.
+auto spoken(const QString& language) {
+    auto restores = qScopeGuard([before = QLocale()] {
+        qDeleteAll(qApp->findChildren<QTranslator*>());
+        QLocale::setDefault(before);
+    });
+    speak(*qApp, language);
+    return restores;
 }
 
 // In the folder: as a folder, or its vocabulary in a GGUF file.
@@ -355,20 +368,13 @@ class TestHelp : public QObject {
     }
     void pages_sayTheirLanguage_inTheReaders() {
         QFETCH(QString, note);
-        const QLocale before;
         const QString language = QString::fromLatin1(QTest::currentDataTag());
-        speak(*qApp, language);
-        {
-            const WindowFixture f;
-            HelpDialog& help = open(f);
-            QCOMPARE(help.text().section(u'\n', 0, 0).contains(QStringLiteral("First steps")), note.isEmpty());
-            QVERIFY2(help.text().section(u'\n', 0, 0).contains(note), qPrintable(help.text().left(80)));
-            picture(help, QStringLiteral("help-") + language, {480, 900}, 640);
-        }
-        for (QTranslator* each : qApp->findChildren<QTranslator*>()) {
-            delete each;
-        }
-        QLocale::setDefault(before);
+        const auto restores = spoken(language);
+        const WindowFixture f;
+        HelpDialog& help = open(f);
+        QCOMPARE(help.text().section(u'\n', 0, 0).contains(QStringLiteral("First steps")), note.isEmpty());
+        QVERIFY2(help.text().section(u'\n', 0, 0).contains(note), qPrintable(help.text().left(80)));
+        picture(help, QStringLiteral("help-") + language, {480, 900}, 640);
     }
 
     void search_showsTheFirstHit_ofALongPage() {
@@ -380,6 +386,35 @@ class TestHelp : public QObject {
         const auto* view = help.findChild<QTextBrowser*>();
         QTRY_VERIFY(view->verticalScrollBar()->value() > 0);
         QVERIFY(view->viewport()->rect().contains(view->cursorRect().center()));
+    }
+
+    // By its topic: the translation's words need not be known.
+    void offeredQuestion_isAnsweredInEachLanguage_data() {
+        QTest::addColumn<int>("question");
+        QTest::addColumn<QString>("page");
+        QTest::addColumn<QString>("words");
+        for (const char* language : {"en", "de", "vi"}) {
+            QTest::addRow("%s models", language) << 0 << QStringLiteral("models") << QStringLiteral("A GGUF file");
+            QTest::addRow("%s privacy", language)
+                << 1 << QStringLiteral("privacy") << QStringLiteral("makes outbound connections");
+        }
+    }
+    void offeredQuestion_isAnsweredInEachLanguage() {
+        QFETCH(const int, question);
+        QFETCH(const QString, page);
+        QFETCH(const QString, words);
+        const QStringList english = HelpAnswers::offered();
+        const QString language = QString::fromLatin1(QTest::currentDataTag()).left(2);
+        const auto restores = spoken(language);
+        const QStringList offered = HelpAnswers::offered();
+        QCOMPARE(offered.size(), 2);
+        QCOMPARE(offered[question] == english[question], language == QStringLiteral("en"));
+        WindowFixture f;
+        Q_EMIT part<ChatPage>(*f.window).emptyState().questionChosen(question);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().first().text, offered[question]);
+        QCOMPARE(f.last().helpPage, page);
+        QVERIFY2(f.last().text.contains(words), qPrintable(f.last().text));
     }
 
     // The demo model would answer it falsely, wherever its files lie. Other models get

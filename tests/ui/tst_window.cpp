@@ -522,8 +522,8 @@ class TestWindow : public QObject {
         WindowFixture f;
         f.openAndWait(folder.path());
         const QString question = HelpAnswers::offered().first();
-        const std::optional<HelpAnswer> answer = HelpAnswers().answerOf(question);
-        QVERIFY(answer && answer->text.contains(QStringLiteral("GGUF")));
+        const HelpAnswer answer = HelpAnswers().answerOfOffered(0);
+        QVERIFY(answer.text.contains(QStringLiteral("GGUF")));
         for (auto* button : test::part<ChatPage>(*f.window).findChildren<QPushButton*>()) {
             if (button->accessibleName() == question) {
                 QTest::mouseClick(button, Qt::LeftButton);
@@ -532,13 +532,13 @@ class TestWindow : public QObject {
         }
         QCOMPARE(f.messages().size(), 2);
         QCOMPARE(f.messages().first().text, question);
-        QCOMPARE(f.last().text, answer->text);
-        QCOMPARE(f.last().helpPage, answer->page);
+        QCOMPARE(f.last().text, answer.text);
+        QCOMPARE(f.last().helpPage, answer.page);
         QVERIFY(f.stage->requests().empty());
         QTest::mouseClick(
             &test::find<QToolButton>(test::part<ChatPage>(*f.window).view(), "Open this page of the help"),
             Qt::LeftButton);
-        QTRY_COMPARE(test::part<HelpDialog>(*f.window).page(), answer->page);
+        QTRY_COMPARE(test::part<HelpDialog>(*f.window).page(), answer.page);
         test::part<HelpDialog>(*f.window).close();
         f.ask(QStringLiteral("hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);

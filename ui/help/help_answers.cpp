@@ -1,6 +1,7 @@
 #include "ui/help/help_answers.h"
 
 #include <algorithm>
+#include <array>
 
 #include <QCoreApplication>
 #include <QFile>
@@ -16,11 +17,26 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr qsizetype kLongestQuestion = 40;  // words
-constexpr qsizetype kFewestFound = 2;       // words of a question that a part of any page must have
+constexpr qsizetype kLongestQuestion = 20;  // words
+constexpr qsizetype kFewestFound = 2;       // words of a question that a part of a page must have
 
 struct HelpText {
     Q_DECLARE_TR_FUNCTIONS(HelpAnswers)
+};
+
+struct Offered {
+    const char* question;
+    QLatin1String page, heading;
+};
+constexpr std::array kOffered{
+    Offered{QT_TRANSLATE_NOOP("HelpAnswers", "Which models can this program open?"), QLatin1String("models"),
+            QLatin1String("What can be opened")},
+    Offered{QT_TRANSLATE_NOOP("HelpAnswers", "Does this program send my data anywhere?"), QLatin1String("privacy"),
+            QLatin1String("What connects, what listens")},
+};
+
+struct Block {
+    QString text, plain;
 };
 
 // Words alone, each between blanks.
@@ -32,19 +48,20 @@ QString plainWords(const QString& text) {
     return u' ' + out.simplified() + u' ';
 }
 
-QStringList phrasesOf(const QString& list) {
-    QStringList out;
-    for (const QString& phrase : list.split(u',', Qt::SkipEmptyParts)) {
-        const QString words = plainWords(phrase);
-        out << (phrase.endsWith(u'*') ? words.chopped(1) : words);
-    }
-    return out;
+// With marks of its begin and end.
+QString wholeQuestion(const QString& plain) {
+    return QStringLiteral("^%1$").arg(plain);
 }
 
-QList<QStringList> byLanguage(const QJsonValue& lists) {
-    QList<QStringList> out;
-    for (const char* language : {"en", "de", "vi"}) {
-        out << phrasesOf(lists[QLatin1String(language)].toString());
+// In all languages.
+QStringList phrasesOf(const QJsonValue& lists) {
+    QStringList out;
+    const QJsonObject all = lists.toObject();
+    for (const QJsonValue& list : all) {
+        for (const QString& each : list.toString().split(u',', Qt::SkipEmptyParts)) {
+            const QString phrase = each.trimmed(), words = plainWords(phrase);
+            out << (phrase.startsWith(u'=') ? wholeQuestion(words) : phrase.endsWith(u'*') ? words.chopped(1) : words);
+        }
     }
     return out;
 }
@@ -53,39 +70,37 @@ bool hasOneOf(const QString& plain, const QStringList& phrases) {
     return std::any_of(phrases.begin(), phrases.end(), [&](const QString& each) { return plain.contains(each); });
 }
 
-bool hasOneOf(const QString& plain, const QList<QStringList>& lists) {
-    return std::any_of(lists.begin(), lists.end(), [&](const QStringList& each) { return hasOneOf(plain, each); });
-}
-
 // Paragraphs and whole lists below the heading, or of the whole page: what can be read by
 // itself. No code, no tables.
-QStringList blocksOf(const QString& page, const QString& heading) {
+QList<Block> blocksOf(const QString& page, const QString& heading) {
     static const QRegularExpression comment(QStringLiteral("<!--[^\\n]*-->\\n?"));
     QString text = helpPageText(page).remove(comment);
     if (!heading.isEmpty()) {
         text = text.mid(text.indexOf(QStringLiteral("\n## ") + heading + u'\n') + 1).section(u'\n', 1);
         text = text.section(QStringLiteral("\n## "), 0, 0);
     }
-    QStringList blocks;
+    QList<Block> blocks;
     for (const QString& block : text.split(QStringLiteral("\n\n"), Qt::SkipEmptyParts)) {
         if (!block.startsWith(QStringLiteral("    ")) && !block.startsWith(u'#') && !block.trimmed().startsWith(u'|')) {
-            blocks << block.trimmed();
+            blocks.append({block.trimmed(), plainWords(block)});
         }
     }
     return blocks;
 }
 
-qsizetype foundIn(const QString& block, const QStringList& words) {
-    const QString plain = plainWords(block);
-    return std::count_if(words.begin(), words.end(), [&](const QString& word) { return plain.contains(word); });
+qsizetype foundIn(const Block& block, const QStringList& words) {
+    return std::count_if(words.begin(), words.end(), [&](const QString& word) { return block.plain.contains(word); });
 }
 
-// The one with most of the words; of equals the first.
-QString bestOf(const QStringList& blocks, const QStringList& words) {
-    const auto best = std::max_element(blocks.begin(), blocks.end(), [&](const QString& a, const QString& b) {
-        return foundIn(a, words) < foundIn(b, words);
-    });
-    return best == blocks.end() ? QString() : *best;
+// The first one with most of the words, where it has at least two of them; else the first.
+Block bestOf(const QList<Block>& blocks, const QStringList& words) {
+    Block best = blocks.value(0);
+    for (const Block& each : blocks) {
+        if (foundIn(each, words) >= std::max(kFewestFound, foundIn(best, words) + 1)) {
+            best = each;
+        }
+    }
+    return best;
 }
 
 // By its title.
@@ -114,78 +129,85 @@ HelpAnswers::HelpAnswers() {
     QFile file(QStringLiteral(":/help/questions.json"));
     const QJsonObject all =
         file.open(QFile::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object() : QJsonObject();
-    m_program = byLanguage(all[QLatin1String("program")]);
-    m_you = byLanguage(all[QLatin1String("you")]);
-    m_polite = byLanguage(all[QLatin1String("polite")]);
-    m_tasks = byLanguage(all[QLatin1String("tasks")]);
-    m_subjects = byLanguage(all[QLatin1String("subjects")]);
+    m_program = phrasesOf(all[QLatin1String("program")]);
+    m_frames = phrasesOf(all[QLatin1String("frames")]);
+    m_polite = phrasesOf(all[QLatin1String("polite")]);
+    m_tasks = phrasesOf(all[QLatin1String("tasks")]);
+    m_subjects = phrasesOf(all[QLatin1String("subjects")]);
+    m_answers = phrasesOf(all[QLatin1String("answers")]);
+    m_changes = phrasesOf(all[QLatin1String("changes")]);
     m_skipped = all[QLatin1String("skipped")].toString().split(u' ', Qt::SkipEmptyParts);
     for (const QJsonValue& topic : all[QLatin1String("topics")].toArray()) {
         const QString page = topic[QLatin1String("page")].toString();
         m_topics.append({page, topic[QLatin1String("from")].toString(page), topic[QLatin1String("heading")].toString(),
-                         byLanguage(topic[QLatin1String("sure")]), byLanguage(topic[QLatin1String("asked")])});
+                         phrasesOf(topic[QLatin1String("sure")]), phrasesOf(topic[QLatin1String("asked")]),
+                         phrasesOf(topic[QLatin1String("named")])});
     }
 }
 
 QStringList HelpAnswers::offered() {
-    return {HelpText::tr("Which models can this program open?"),
-            HelpText::tr("Does this program send my data anywhere?")};
+    QStringList questions;
+    for (const Offered& each : kOffered) {
+        questions << HelpText::tr(each.question);
+    }
+    return questions;
+}
+
+HelpAnswer HelpAnswers::answerOfOffered(qsizetype question) const {
+    const Offered& offered = kOffered.at(static_cast<size_t>(question));
+    return answerFrom({offered.page, offered.page, offered.heading, {}, {}, {}}, {});
 }
 
 // By the longest phrase; of equals the first. A question that only names the program is
 // of the topic without a page.
 const HelpAnswers::Topic* HelpAnswers::topicOf(const QString& plain) const {
-    const Topic* best = nullptr;
+    const QString whole = wholeQuestion(plain);
+    const Topic *best = nullptr, *any = nullptr;
     qsizetype longest = 0;
-    const auto take = [&](const Topic& topic, const QStringList& phrases) {
+    const auto take = [&](const Topic& topic, const Phrases& phrases) {
         for (const QString& phrase : phrases) {
-            if (phrase.size() > longest && plain.contains(phrase)) {
+            if (phrase.size() > longest && whole.contains(phrase)) {
                 longest = phrase.size();
                 best = &topic;
             }
         }
     };
-    const bool isNamed = hasOneOf(plain, m_program);
+    const bool isNamed = hasOneOf(plain, m_program), isAsked = isNamed || hasOneOf(plain, m_frames);
     for (const Topic& topic : m_topics) {
-        for (qsizetype language = 0; language < m_you.size(); ++language) {
-            take(topic, topic.sure[language]);
-            if (isNamed || hasOneOf(plain, m_you[language])) {
-                take(topic, topic.asked[language]);
-            }
+        take(topic, topic.sure);
+        if (isAsked) {
+            take(topic, topic.asked);
+        }
+        if (isNamed) {
+            take(topic, topic.named);
+        }
+        if (topic.page.isEmpty()) {
+            any = &topic;
         }
     }
-    if (best == nullptr && isNamed) {
-        best = &*std::find_if(m_topics.begin(), m_topics.end(), [](const Topic& each) { return each.page.isEmpty(); });
-    }
-    return best;
+    return best == nullptr && isNamed ? any : best;
 }
 
 bool HelpAnswers::isTask(const QString& plain) const {
     QString rest = plain;
     for (bool isPolite = true; isPolite;) {
         isPolite = false;
-        for (const QStringList& phrases : m_polite) {
-            for (const QString& phrase : phrases) {
-                if (rest.startsWith(phrase)) {
-                    rest = rest.mid(phrase.size() - 1);
-                    isPolite = true;
-                }
+        for (const QString& phrase : m_polite) {
+            if (rest.startsWith(phrase)) {
+                rest = rest.mid(phrase.size() - 1);
+                isPolite = true;
             }
         }
     }
     const auto begins = [&](const QString& phrase) { return rest.startsWith(phrase); };
-    return hasOneOf(plain, m_subjects) || std::any_of(m_tasks.begin(), m_tasks.end(), [&](const QStringList& phrases) {
-               return std::any_of(phrases.begin(), phrases.end(), begins);
-           });
+    return hasOneOf(plain, m_subjects) || std::any_of(m_tasks.begin(), m_tasks.end(), begins);
 }
 
 // The beginnings of the words that say what is asked, without endings.
 QStringList HelpAnswers::contentOf(const QString& plain) const {
     QString rest = plain;
-    for (const QStringList& phrases : m_program) {
-        for (const QString& phrase : phrases) {
-            rest.replace(phrase, QStringLiteral(" "));
-        }
+    for (const QString& phrase : m_program) {
+        rest.replace(phrase, QStringLiteral(" "));
     }
     static const QRegularExpression ending(QStringLiteral("(ing|es|s|e)$"));
     QStringList words;
@@ -200,7 +222,8 @@ QStringList HelpAnswers::contentOf(const QString& plain) const {
 HelpAnswer HelpAnswers::answerFrom(const Topic& topic, const QString& plain) const {
     const QStringList words = contentOf(plain);
     if (!topic.page.isEmpty()) {
-        QString text = bestOf(blocksOf(topic.from, topic.heading), topic.from == topic.page ? words : QStringList());
+        QString text =
+            bestOf(blocksOf(topic.from, topic.heading), topic.from == topic.page ? words : QStringList()).text;
         if (topic.page == QStringLiteral("models") && topic.heading == QStringLiteral("What can be opened")) {
             QStringList families;
             for (const std::string& name : engine::family_names()) {
@@ -212,10 +235,10 @@ HelpAnswer HelpAnswers::answerFrom(const Topic& topic, const QString& plain) con
     }
     QString page, found;
     for (const QString& each : searchedPages()) {
-        const QString block = bestOf(blocksOf(each, {}), words);
+        const Block block = bestOf(blocksOf(each, {}), words);
         if (words.size() >= kFewestFound && found.isEmpty() && foundIn(block, words) == words.size()) {
             page = each;
-            found = block;
+            found = block.text;
         }
     }
     return found.isEmpty() ? HelpAnswer{QStringLiteral("start"),
@@ -228,7 +251,9 @@ HelpAnswer HelpAnswers::answerFrom(const Topic& topic, const QString& plain) con
 
 std::optional<HelpAnswer> HelpAnswers::answerOf(const QString& typed) const {
     const QString plain = plainWords(typed);
-    if (plain.count(u' ') > kLongestQuestion + 1 || isTask(plain)) {
+    const bool isLong = typed.trimmed().contains(u'\n') || plain.count(u' ') > kLongestQuestion + 1;
+    const bool goesOn = hasOneOf(plain, m_answers) && hasOneOf(plain, m_changes);
+    if (isLong || goesOn || isTask(plain)) {
         return std::nullopt;
     }
     const Topic* const topic = topicOf(plain);

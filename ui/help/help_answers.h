@@ -15,24 +15,28 @@ struct HelpAnswer {
 };
 
 // Knows questions about the program in all of the window's languages, by the phrases of
-// resources/help/questions.json, and finds their answers in the manual. Any thread.
+// resources/help/questions.json, and finds their answers in the manual. What is taken
+// falsely is worse than what is missed. Any thread.
 class HelpAnswers {
   public:
     HelpAnswers();
 
     // Those that are offered where nothing was said yet.
     static QStringList offered();
+    // That of offered()[question], in whichever words it was shown.
+    HelpAnswer answerOfOffered(qsizetype question) const;
     // The answer of a short text that is about this program: the part of a page that suits
-    // best, or where to look. Nothing: it is about something else, or asks for what only a
-    // model can do.
+    // best, or where to look. Nothing: it is about something else, goes on with the
+    // conversation, or asks for what only a model can do.
     std::optional<HelpAnswer> answerOf(const QString& typed) const;
 
   private:
-    // Words between blanks; a last word of which the beginning counts has none behind it.
+    // Words between blanks. Where the beginning of the last word counts there is no blank
+    // behind it; that of a whole question has the marks of its begin and end.
     using Phrases = QStringList;
     struct Topic {
         QString page, from, heading;  // of the text, in the page `from`; no page: in any
-        QList<Phrases> sure, asked;   // by language; `asked` count only beside m_program or m_you
+        Phrases sure, asked, named;   // `named` count only beside m_program, `asked` also beside m_frames
     };
 
     const Topic* topicOf(const QString& plain) const;
@@ -41,7 +45,7 @@ class HelpAnswers {
     QStringList contentOf(const QString& plain) const;
 
     QList<Topic> m_topics;
-    QList<Phrases> m_program, m_you, m_polite, m_tasks, m_subjects;  // by language
+    Phrases m_program, m_frames, m_polite, m_tasks, m_subjects, m_answers, m_changes;
     QStringList m_skipped;
 };
 

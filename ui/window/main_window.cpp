@@ -209,8 +209,9 @@ void MainWindow::createMiddle() {
 void MainWindow::answerQuestions() {
     const QStringList offered = HelpAnswers::offered();
     m_page->emptyState().setQuestions(offered);
-    connect(&m_page->emptyState(), &EmptyState::questionChosen, this,
-            [this, offered](int question) { answerFromHelp(offered[question], 0); });
+    connect(&m_page->emptyState(), &EmptyState::questionChosen, this, [this, offered](int question) {
+        giveAnswer(offered[question], m_helpAnswers.answerOfOffered(question), 0);
+    });
     m_page->setAnsweredByHelp(
         [this](const QString& prompt, MessageId beside) { return isOfTheDemo() && answerFromHelp(prompt, beside); });
 }
@@ -225,7 +226,11 @@ bool MainWindow::isOfTheDemo() const {
 
 bool MainWindow::answerFromHelp(const QString& question, MessageId beside) {
     const std::optional<HelpAnswer> answer = m_helpAnswers.answerOf(question);
-    const bool isTaken = answer && m_core.chat.answerFromHelp(question.trimmed(), answer->text, answer->page, beside);
+    return answer && giveAnswer(question, *answer, beside);
+}
+
+bool MainWindow::giveAnswer(const QString& question, const HelpAnswer& answer, MessageId beside) {
+    const bool isTaken = m_core.chat.answerFromHelp(question.trimmed(), answer.text, answer.page, beside);
     if (isTaken) {
         m_page->input().setFocus();
     }

@@ -61,6 +61,7 @@ class MainWindow : public QMainWindow {
     void answerQuestions();
     bool isOfTheDemo() const;
     bool answerFromHelp(const QString& question, MessageId beside);
+    bool giveAnswer(const QString& question, const HelpAnswer& answer, MessageId beside);
     void hintAtPanels();
     void followLastConversation(bool reopens);
     void createServer();
