@@ -172,23 +172,7 @@ class TestModelFinder : public QObject {
             {ModelOrigin::kHuggingFace, root("no")}, {ModelOrigin::kOllama, root("no")}, {ModelOrigin::kLmStudio, {}}});
         QVERIFY(found.models.empty());
         QVERIFY(found.problems.empty());
-        QVERIFY(found.folders.empty());
         QVERIFY(found.complete);
-    }
-
-    // Where a model may come: those that a download has begun too, and none above a place.
-    void folders_areThePlacesAndWhatIsBelow() {
-        const fs::path hub = root("hub"), files = root("files");
-        const fs::path revision = hub / "models--a--b" / "snapshots" / "cccc";
-        for (const fs::path& folder : {revision, hub / "models--a--c", files / "maker" / "model", files / ".hidden"}) {
-            fs::create_directories(folder);
-        }
-        const FoundModels found =
-            find_models(std::vector<ModelPlace>{{ModelOrigin::kHuggingFace, hub}, {ModelOrigin::kLmStudio, files}});
-        const std::vector<fs::path> expected = {
-            files,    files / "maker",     files / "maker" / "model", hub, revision.parent_path(),
-            revision, hub / "models--a--c"};
-        QCOMPARE(found.folders, expected);
     }
 
     // The layout of huggingface_hub: links to blobs, an old revision beside the one of

@@ -358,16 +358,26 @@ class TestLocalModels : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 1, 60'000);
     }
 
-    // What happens beside a searched folder is nobody's business here: it may be the
-    // user's home.
-    void folderAroundAPlace_isNotWatched() {
-        addWhole("place/b.gguf");
-        LocalModels models({{engine::ModelOrigin::kFolder, root("place")}});
+    // Also those that a download has begun, but none above a place: what happens there is
+    // nobody's business, and it may be the user's home.
+    void watched_arePlaces_andFoldersBelow() {
+        const QString model = addWhole("files/maker/model/b.gguf");
+        const fs::path revision = root("hub/models--a--b/snapshots/cccc");
+        for (const fs::path& folder : {revision, root("hub/models--a--c"), root("files/new"), root("beside")}) {
+            fs::create_directories(folder);
+        }
+        LocalModels models({{engine::ModelOrigin::kHuggingFace, root("hub")},
+                            {engine::ModelOrigin::kLmStudio, root("files")},
+                            {engine::ModelOrigin::kLlamaCpp, root("no")}});
         searchAndWait(models);
-        QCOMPARE(models.rowCount(), 1);
+        QCOMPARE(models.rowOf(model), 0);
         const auto* watcher = models.findChild<QFileSystemWatcher*>();
         QVERIFY(watcher != nullptr);
-        QCOMPARE(watcher->files() + watcher->directories(), QStringList{text(root("place"))});
+        QStringList watched = watcher->files() + watcher->directories();
+        watched.sort();
+        QCOMPARE(watched, (QStringList{text(root("files")), text(root("files/maker")), text(root("files/maker/model")),
+                                       text(root("files/new")), text(root("hub")), text(revision.parent_path()),
+                                       text(revision), text(root("hub/models--a--c"))}));
     }
 
     // The system's watches are for all programs.
