@@ -23,7 +23,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kSoonMs = 1000, kBetweenMs = 15'000;
+constexpr int kFirstSearchMs = 1000, kBetweenSearchesMs = 15'000;
 constexpr qsizetype kMostWatched = 512;
 constexpr int kFirstAgainMs = 2000, kLastAgainMs = 128'000;
 
@@ -236,7 +236,7 @@ void LocalModels::stopWork() {
 // Not restarted: a file that grows all the time is read again as it grows.
 void LocalModels::searchSoon() {
     if (!m_changeTimer.isActive()) {
-        m_changeTimer.start(static_cast<int>(std::max<qint64>(kSoonMs, m_nextTime.remainingTime())));
+        m_changeTimer.start(static_cast<int>(std::max<qint64>(kFirstSearchMs, m_nextTime.remainingTime())));
     }
 }
 
@@ -295,7 +295,7 @@ void LocalModels::take(engine::FoundModels found, const QStringList& folders) {
     m_searching = false;
     m_searched = true;
     if (m_byItself) {
-        m_nextTime.setRemainingTime(kBetweenMs);
+        m_nextTime.setRemainingTime(kBetweenSearchesMs);
     }
     if (isOther) {
         beginResetModel();
