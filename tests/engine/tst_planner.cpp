@@ -69,9 +69,10 @@ std::string failure(const ModelDemand& d, const Budget& budget) {
     return {};
 }
 
-// "... need N bytes (..), M bytes more": M.
+// "... need N bytes (..), M bytes more", or "1 byte more": M.
 std::uint64_t bytesMissing(const std::string& message) {
-    const std::size_t end = message.find(" bytes more");
+    const std::size_t end =
+        message.find(message.find(" byte more") != std::string::npos ? " byte more" : " bytes more");
     if (end == std::string::npos) return 0;
     const std::size_t begin = message.rfind(' ', end - 1) + 1;
     return std::stoull(message.substr(begin, end - begin));
