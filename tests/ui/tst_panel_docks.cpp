@@ -198,7 +198,7 @@ class TestPanelDocks : public QObject {
         f.openAndWait();
         QDockWidget& dock = dockOf(f, u"dispatch");
         actionOf(f, u"dispatch").trigger();
-        QTRY_COMPARE(dock.height(), 400);
+        QTRY_COMPARE(dock.height(), 404);
         const int before = dock.height();
         f.window->resize(1280, 440);
         QTRY_VERIFY2(dock.height() < before, qPrintable(QString::number(dock.height())));
