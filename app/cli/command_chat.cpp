@@ -17,7 +17,6 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/run/run_messages.h"
-#include "engine/text/family_templates.h"
 
 namespace offstage::cli {
 namespace {
@@ -29,14 +28,12 @@ class Chat {
 
     int run() {
         options_.prompt = prompt_of(options_);
-        const engine::ModelSummary model = session_->load(load_request(options_.model), progress_on_terminal(), {});
+        engine::LoadRequest load = load_request(options_.model);
+        load.text_needs = engine::TextNeeds::kChatTemplate;
+        const engine::ModelSummary model = session_->load(load, progress_on_terminal(), {});
         std::cout << model.name << ": " << model.n_layers << " layers x " << model.n_experts << " experts, "
                   << model.n_active << " active, on " << where(model)
                   << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
-        if (!model.has_chat_template) {
-            throw engine::Error(engine::ErrorKind::kUnsupported,
-                                engine::messages::model_without_template(model.name, engine::family_template_names()));
-        }
         apply_defaults(model, options_);
         thinking_choices_ = model.thinking_choices;
         if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";

@@ -86,6 +86,7 @@ engine::LoadRequest evaluation_request(const EvaluateOptions& options, std::int6
         request.context = std::min(context, engine::read_model_shape(options.model.model).spec.max_context);
     }
     request.learn_placement = false;
+    request.text_needs = engine::TextNeeds::kTokenizer;
     return request;
 }
 

@@ -160,7 +160,9 @@ int run_generate(GenerateOptions& options) {
     // Before the load, so that its thread's memory is not counted as free by the load.
     std::stop_source stop;
     const InterruptWatch watch(stop);
-    const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
+    engine::LoadRequest load = load_request(options.model);
+    load.text_needs = options.raw ? engine::TextNeeds::kTokenizer : engine::TextNeeds::kChatTemplate;
+    const engine::ModelSummary model = session->load(load, progress_on_terminal(), {});
     check_experts(orders, model);
     const auto nodes = join_nodes(*session, options.model);
     apply_defaults(model, options);

@@ -24,6 +24,7 @@ int run_perplexity(const PerplexityOptions& options) {
     engine::LoadRequest request = load_request(options.model);
     if (request.context == 0) request.context = options.window;
     request.learn_placement = false;
+    request.text_needs = engine::TextNeeds::kTokenizer;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
     const std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);
     std::vector<std::uint8_t> counts;

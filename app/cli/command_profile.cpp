@@ -42,9 +42,6 @@ int run_profile(const ProfileOptions& options) {
     engine::LoadedModel model(text_request(options.model), engine::LoadedModel::Text::kWanted, progress_on_terminal(),
                               {});
     print_notes(model.summary());
-    if (model.tokenizer() == nullptr) {
-        throw engine::Error(engine::ErrorKind::kUnsupported, engine::messages::model_cannot_read_text(model.name()));
-    }
     const bool terminal = isatty(STDERR_FILENO) != 0;
     std::int64_t told = -1;
     const auto progress = [&](std::int64_t done, std::int64_t all) {

@@ -63,6 +63,7 @@ int measure_sensitivity_to_theta(const SensitivityOptions& options, const std::s
         request.context = std::max(request.context, std::min(kChoiceContext, most));
     }
     request.learn_placement = false;
+    request.text_needs = engine::TextNeeds::kTokenizer;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), stop);
     print_notes(model.summary());
     std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);

@@ -79,14 +79,12 @@ int run_serve(const ServeOptions& options) {
     const auto session = engine::Session::create();
     engine::ModelSummary model;
     try {
-        model = session->load(load_request(options.model), progress_on_terminal(), stop.get_token());
+        engine::LoadRequest load = load_request(options.model);
+        load.text_needs = engine::TextNeeds::kTokenizer;
+        model = session->load(load, progress_on_terminal(), stop.get_token());
     } catch (const engine::Error& error) {
         if (error.kind() == engine::ErrorKind::kCancelled && stop.stop_requested()) return 0;
         throw;
-    }
-    if (!model.has_tokenizer) {
-        throw engine::Error(engine::ErrorKind::kUnsupported,
-                            engine::messages::model_cannot_answer_requests(model.name));
     }
     if (!model.has_chat_template) {
         std::cerr << "note: "

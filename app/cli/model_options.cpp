@@ -236,6 +236,7 @@ engine::LoadRequest text_request(const ModelOptions& options) {
     // cheap.
     constexpr std::int64_t kWindow = 2048;
     engine::LoadRequest request = load_request(options);
+    request.text_needs = engine::TextNeeds::kTokenizer;
     if (request.context == 0) {
         request.context = std::min(kWindow, engine::read_model_shape(options.model).spec.max_context);
     }

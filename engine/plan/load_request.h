@@ -50,6 +50,10 @@ struct FaultDrill {
     int copy = 0;
 };
 
+// What of a model's text is needed. A load without it ends before weights are read, in
+// Error (kUnsupported).
+enum class TextNeeds : std::uint8_t { kNothing, kTokenizer, kChatTemplate };
+
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
     ComputeMode compute = ComputeMode::kAuto;
@@ -58,6 +62,7 @@ struct LoadRequest {
     // A family's name or a file (engine/text/template_choice.h) in the place of the
     // model's own chat template; empty: that one.
     std::string chat_template;
+    TextNeeds text_needs = TextNeeds::kNothing;
 
     std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
     std::uint64_t vram_bytes = 0;  // 0: all that the device has to give

@@ -15,6 +15,7 @@
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/model_text.h"
 #include "engine/run/moe_layer.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
@@ -72,6 +73,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     text_->name = name();
     text_->vocab_size = spec().vocab_size;
     text_->eos_tokens = spec().eos_tokens;
+    ModelText(*text_).require(request.text_needs);
     summary_.notes = notes();
     if (tokenizer() != nullptr) {
         const auto& of_tokenizer = tokenizer()->notes();
@@ -108,12 +110,15 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     const std::uint64_t dense_bytes = dense.bytes(), dense_read_bytes = dense.decode_bytes();
     DeviceWeights weights(std::move(dense), spec().n_layers(), device(), host());
     fill(plan);
+    const std::uint64_t planned_ram = plan.budget.ram_bytes;
     master.watch({}, {});
     runtime_.emplace(*this, std::move(weights), dense_read_bytes, std::move(plan));
     use_theta({});
     device().memory().fail_allocation(0);
     ram().fail_allocation(0);
     device().fail_copy(0);
+    // An emulated device's memory is a part of the RAM that was counted as free.
+    if (planned_ram > 0 && planned_ram < ram().usage().budget_bytes) ram().set_budget(planned_ram);
     describe(dense_bytes);
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
 }

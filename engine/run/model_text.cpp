@@ -19,6 +19,14 @@ void check_utf8(const ChatMessage& message) {
 
 }  // namespace
 
+void ModelText::require(TextNeeds needs) const {
+    if (needs == TextNeeds::kNothing) return;
+    tokenizer();
+    if (needs == TextNeeds::kChatTemplate && text_.chat_template == nullptr) {
+        throw Error(ErrorKind::kUnsupported, messages::model_without_template(text_.name, family_template_names()));
+    }
+}
+
 const Tokenizer& ModelText::tokenizer() const {
     if (text_.tokenizer != nullptr) return *text_.tokenizer;
     throw Error(ErrorKind::kUnsupported, messages::model_without_tokenizer(text_.name));
@@ -27,9 +35,7 @@ const Tokenizer& ModelText::tokenizer() const {
 std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages, const std::string& thinking) const {
     const Tokenizer& tokenizer = this->tokenizer();
     for (const ChatMessage& message : messages) check_utf8(message);
-    if (text_.chat_template == nullptr) {
-        throw Error(ErrorKind::kUnsupported, messages::model_without_template(text_.name, family_template_names()));
-    }
+    require(TextNeeds::kChatTemplate);
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
     const ChatTemplate& chat = *text_.chat_template;
     return tokenizer.encode_prompt(

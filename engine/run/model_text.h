@@ -21,6 +21,9 @@ class ModelText {
     explicit ModelText(const LoadedModel& model) : ModelText(model.text()) {}
     explicit ModelText(const TextOfModel& text) : text_(text) {}
 
+    // Throws Error (kUnsupported) where the model lacks it.
+    void require(TextNeeds needs) const;
+
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
     // `thinking` as in GenerationRequest.

@@ -436,6 +436,14 @@ class TestCli : public QObject {
         row("unknown synthetic", {QStringLiteral("info"), QStringLiteral("synthetic:giant")}, "mixtral-mini");
         row("a file that is no model", {QStringLiteral("info"), QStringLiteral(OFFSTAGE_SOURCE_DIR "/LICENSE")},
             "LICENSE");
+        // Said before anything is planned or read: the weights would not fit.
+        const char* const mute = "has no tokenizer, so it cannot read or write text";
+        row("an answer of a model without tokenizer",
+            words("generate --model synthetic:mixtral-mini --prompt x --ram 1MiB"), mute);
+        row("a text for a model without tokenizer",
+            words("profile --model synthetic:mixtral-mini --ram 1MiB --out x.json --text " OFFSTAGE_SOURCE_DIR
+                  "/LICENSE"),
+            mute);
         row("no tokenizer", words("generate --model %1 --prompt x", {kTiny}), "tokenizer.model");
         row("words for tokens", words("logits --model %1 --tokens 1,two", {kTiny}), "two");
         row("a token outside the vocabulary", words("logits --model %1 --tokens 48", {kTiny}), "0 to 47");
