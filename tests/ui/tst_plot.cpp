@@ -1,11 +1,14 @@
 // The plot kit: axes, decimation, CSV, and each plot under mouse and keys.
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <random>
 
 #include <QSignalSpy>
+#include <QSplitter>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QVBoxLayout>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
@@ -15,6 +18,7 @@
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/plot/timeline_plot.h"
+#include "ui/widgets/panel_area.h"
 
 using namespace offstage::ui;
 
@@ -329,6 +333,62 @@ class TestPlot : public QObject {
         }
         QVERIFY(std::abs(plot.axis().hi() - plot.axis().lo() - 1) < 1e-6);  // a single microsecond
         QVERIFY(!plot.spanAt({1, 1}));
+    }
+
+    // Its legend takes more lines where it is narrow: what scrolls is as high as it is at
+    // this width, whatever the width before.
+    void stackedBar_heightFollowsItsWidth() {
+        const auto areaWith = [](StackedBar& bar) {
+            auto* content = new QWidget;
+            (new QVBoxLayout(content))->addWidget(&bar);
+            auto* area = new PanelArea(content);
+            area->setMinimumWidth(120);
+            return area;
+        };
+        const auto fillLong = [](StackedBar& bar) {
+            bar.setReserve(1, 1);
+            bar.setRows({{QStringLiteral("VRAM"),
+                          {{QStringLiteral("dense weights"), 2e9, 0},
+                           {QStringLiteral("experts as in the checkpoint"), 2e9, 1},
+                           {QStringLiteral("experts in four bits"), 3e9, 2},
+                           {QStringLiteral("buffers of the device"), 1e9, 3}},
+                          12e9,
+                          10e9}});
+        };
+        QSplitter splitter;
+        auto* bar = new StackedBar;
+        PanelArea* const area = areaWith(*bar);
+        splitter.addWidget(area);
+        splitter.addWidget(new QWidget);
+        splitter.resize(900, 90);
+        splitter.setSizes({220, 680});
+        fillLong(*bar);
+        splitter.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&splitter));
+        const auto dragTo = [&](int x) {
+            QWidget* const handle = splitter.handle(1);
+            const QPoint from = handle->rect().center();
+            QTest::mousePress(handle, Qt::LeftButton, {}, from);
+            QTest::mouseMove(handle, handle->mapFrom(&splitter, QPoint(x, from.y())));
+            QTest::mouseRelease(handle, Qt::LeftButton, {}, handle->mapFrom(&splitter, QPoint(x, from.y())));
+        };
+        const auto heightOfANewOne = [&] {
+            auto* fresh = new StackedBar;
+            const std::unique_ptr<PanelArea> other(areaWith(*fresh));
+            fillLong(*fresh);
+            other->resize(area->size());
+            other->show();
+            QCoreApplication::processEvents();
+            return other->widget()->height();
+        };
+        int narrow = 0;
+        for (const int width : {220, 700, 180}) {
+            dragTo(width);
+            QTRY_VERIFY(std::abs(area->width() - width) < 12);
+            QTRY_COMPARE(area->widget()->height(), heightOfANewOne());
+            narrow = narrow == 0 ? bar->height() : narrow;
+            QVERIFY(width < 300 || bar->height() < narrow);
+        }
     }
 
     void heat_categories_clickMenuAndCsv() {

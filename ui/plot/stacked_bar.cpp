@@ -5,6 +5,7 @@
 #include <map>
 
 #include <QPainter>
+#include <QResizeEvent>
 
 #include "ui/base/theme.h"
 #include "ui/plot/csv.h"
@@ -52,12 +53,11 @@ void StackedBar::setRows(std::vector<Row> rows) {
     if (m_rows.size() != rowsBefore || legendTexts() != namesBefore) {  // the height depends on these only
         if (m_reservedRows > 0) {
             m_keptRows = std::max(m_keptRows, static_cast<int>(m_rows.size()));
-            m_keptLegend = std::max(m_keptLegend, legendHeight(fontMetrics(), legend(), width() - 2 * kEdge));
+            if (heightOf(legend(), width()) > heightOf(m_keptLegend, width())) {
+                m_keptLegend = legend();
+            }
         }
-        if (m_compact) {
-            setMaximumHeight(contentHeight(width(), fullRow()));
-        }
-        updateGeometry();
+        refreshHeight();
     }
     markStale(Layer::Frame);
 }
@@ -65,8 +65,23 @@ void StackedBar::setRows(std::vector<Row> rows) {
 void StackedBar::setReserve(int rows, int legendLines) {
     m_reservedRows = m_keptRows = rows;
     m_reservedLines = legendLines;
-    m_keptLegend = 0;
+    m_keptLegend.clear();
     updateGeometry();
+}
+
+// The layout keeps what it was told of another width or of other rows.
+void StackedBar::refreshHeight() {
+    if (m_compact) {
+        setMaximumHeight(contentHeight(width(), fullRow()));
+    }
+    updateGeometry();
+}
+
+void StackedBar::resizeEvent(QResizeEvent* event) {
+    PlotWidget::resizeEvent(event);
+    if (event->oldSize().width() != width()) {
+        refreshHeight();
+    }
 }
 
 void StackedBar::setUnit(Unit unit) {
@@ -143,10 +158,14 @@ int StackedBar::namesWidth() const {
     return widest > 0 ? widest + 8 : 0;
 }
 
+int StackedBar::heightOf(const std::vector<LegendEntry>& entries, int width) const {
+    return legendHeight(fontMetrics(), entries, width - 2 * kEdge);
+}
+
 int StackedBar::contentHeight(int width, int rowHeight) const {
     const int rows = std::max(static_cast<int>(m_rows.size()), m_keptRows);
-    const int legendRoom = std::max({legendHeight(fontMetrics(), legend(), width - 2 * kEdge),
-                                     m_reservedLines * fontMetrics().lineSpacing(), m_keptLegend});
+    const int legendRoom = std::max(
+        {heightOf(legend(), width), heightOf(m_keptLegend, width), m_reservedLines * fontMetrics().lineSpacing()});
     return kEdge + rows * rowHeight + (m_ownScales ? 4 : fontMetrics().height() + 8) + legendRoom + kEdge;
 }
 

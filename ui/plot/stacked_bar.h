@@ -83,6 +83,7 @@ class StackedBar : public PlotWidget {
     void pointAt(std::optional<QPoint> at) override;
     void step(int right, int down) override;
     void click(Qt::MouseButton button) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     const Row& rowAt(int row) const { return m_rows[static_cast<size_t>(row)]; }
@@ -99,7 +100,9 @@ class StackedBar : public PlotWidget {
     QStringList legendTexts() const;
     void setCurrent(std::optional<PartIndex> part);
     QString textOf(PartIndex part) const;
+    int heightOf(const std::vector<LegendEntry>& entries, int width) const;
     int contentHeight(int width, int rowHeight) const;
+    void refreshHeight();
     void paintGhost(QPainter& painter, int row);
     int fullRow() const;  // its height where there is room
     int rowHeight() const;
@@ -112,7 +115,8 @@ class StackedBar : public PlotWidget {
     bool m_compact = false;
     bool m_ownScales = false;
     int m_reservedRows = 0, m_reservedLines = 0;
-    int m_keptRows = 0, m_keptLegend = 0;  // the most that there was
+    int m_keptRows = 0;                     // the most that there were
+    std::vector<LegendEntry> m_keptLegend;  // the highest that there was
     Axis m_x;
     QRect m_area;  // of all bars
     std::optional<PartIndex> m_current;
