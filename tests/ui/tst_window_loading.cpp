@@ -3,6 +3,8 @@
 
 #include <QDir>
 #include <QDropEvent>
+#include <QFileDialog>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
@@ -14,6 +16,7 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
@@ -44,6 +47,28 @@ class TestWindowLoading : public QObject {
         auto* dialog = f.window->findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
         QCOMPARE(dialog->path().text(), QStringLiteral("/models/large"));
+        dialog->reject();
+    }
+
+    // As published a model is a folder: it is chosen like a file.
+    void openWithOptions_choosesAFolderToo() {
+        const QTemporaryDir place;
+        QVERIFY(QDir(place.path()).mkdir(QStringLiteral("moe")));
+        const QString model = place.filePath(QStringLiteral("moe"));
+        settings::kLastFolder.set(place.path());
+        WindowFixture f;
+        QTest::keyClick(f.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() != nullptr);
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        QTest::mouseClick(&test::find<QPushButton>(*dialog, "Folder…"), Qt::LeftButton);
+        QTRY_VERIFY(dialog->findChild<QFileDialog*>() != nullptr);
+        auto* files = dialog->findChild<QFileDialog*>();
+        auto* name = files->findChild<QLineEdit*>();
+        QTest::keyClicks(name, QStringLiteral("moe"));
+        QTest::keyClick(name, Qt::Key_Return);
+        QTRY_COMPARE(dialog->path().text(), model);
+        QCOMPARE(QString::fromStdString(dialog->request().model), model);
+        QCOMPARE(settings::folderOf(settings::kLastFolder), place.path());
         dialog->reject();
     }
 

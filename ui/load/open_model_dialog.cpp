@@ -62,9 +62,12 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_path->setPlaceholderText(tr("GGUF file, or folder with config.json and *.safetensors"));
     m_path->setClearButtonEnabled(true);
     auto* label = labelOf(m_path, tr("&Model"));
-    auto* browse = new QPushButton(tr("&Choose…"));
-    browse->setToolTip(tr("Choose a GGUF file, or the config.json of a model's folder"));
-    browse->setAutoDefault(false);
+    auto* file = new QPushButton(tr("&File…"));
+    file->setToolTip(tr("Choose a GGUF file, or the config.json of a model's folder"));
+    file->setAutoDefault(false);
+    auto* folder = new QPushButton(tr("Fo&lder…"));
+    folder->setToolTip(tr("Choose the folder of a model as published: config.json and *.safetensors"));
+    folder->setAutoDefault(false);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     buttons->addButton(m_open, QDialogButtonBox::AcceptRole);
     m_open->setDefault(true);
@@ -74,7 +77,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_parts->addWidget(m_area);
     m_parts->setChildrenCollapsible(false);
     m_parts->setHandleWidth(kPartsGap);
-    columnOf(this, {rowOf({label, {m_path, 1}, browse}), {m_parts, 1}, buttons}, apart(12));
+    columnOf(this, {rowOf({label, {m_path, 1}, file, folder}), {m_parts, 1}, buttons}, apart(12));
     resize(620, 640);
 
     engine::LoadRequest request = engine.loadRequest();
@@ -89,8 +92,9 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
             m_view->setModel(model);
         }
     });
-    connect(browse, &QPushButton::clicked, this,
-            [this] { chooseModelFile(this, [this](const QString& model) { setModel(model); }); });
+    const auto chosen = [this](const QString& model) { setModel(model); };
+    connect(file, &QPushButton::clicked, this, [this, chosen] { chooseModelFile(this, chosen); });
+    connect(folder, &QPushButton::clicked, this, [this, chosen] { chooseModelFolder(this, chosen); });
     connect(m_view, &FitView::changed, this, &OpenModelDialog::refresh);
     m_view->setMayMeasure(!engine.isAnswering());
     connect(&engine, &EngineController::stateChanged, m_view,
@@ -179,6 +183,14 @@ void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>&
         settings::kLastFolder.set(file.path());
         chosen(isOfFolder ? file.path() : path);
     });
+}
+
+void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen) {
+    openFolderDialog(parent, OpenModelDialog::tr("Open the folder of a model"),
+                     settings::folderOf(settings::kLastFolder), [chosen](const QString& path) {
+                         settings::kLastFolder.set(QFileInfo(path).path());
+                         chosen(path);
+                     });
 }
 
 // Opening what does not fit would end in the same sentence after a long wait.

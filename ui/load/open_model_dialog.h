@@ -57,6 +57,8 @@ class OpenModelDialog : public QDialog {
 // Lets the user choose a model: a GGUF file, or a file of a model's folder, which stands
 // for the folder.
 void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen);
+// The same for a model's folder as published: config.json and *.safetensors.
+void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen);
 
 // A loaded model's memory, by its latest snapshot.
 engine::FitHeld heldBy(const EngineController& engine);

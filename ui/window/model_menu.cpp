@@ -1,13 +1,11 @@
 #include "ui/window/model_menu.h"
 
-#include <QFileInfo>
 #include <QToolButton>
 
-#include "ui/base/save_file.h"
-#include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/load/local_models.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/widgets/fields.h"
 #include "ui/window/model_opener.h"
 
@@ -16,15 +14,6 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kMostFound = 12;  // the dialog has all of them
-
-// As published: config.json and *.safetensors.
-void chooseModelFolder(ModelOpener& opener, QWidget& window) {
-    openFolderDialog(&window, ModelMenu::tr("Open the folder of a model"), settings::folderOf(settings::kLastFolder),
-                     [&opener](const QString& path) {
-                         settings::kLastFolder.set(QFileInfo(path).path());
-                         opener.open(path);
-                     });
-}
 
 }  // namespace
 
@@ -69,7 +58,8 @@ void ModelMenu::list() {
     listFound();
     addSeparator();
     addAction(tr("Open a &file…"), &m_opener, &ModelOpener::choose);
-    addAction(tr("Open a fol&der…"), &m_opener, [this] { chooseModelFolder(m_opener, *parentWidget()); });
+    addAction(tr("Open a fol&der…"), &m_opener,
+              [this] { chooseModelFolder(parentWidget(), [this](const QString& path) { m_opener.open(path); }); });
     addAction(tr("What &runs here…"), &m_opener, &ModelOpener::showSuggestions);
     addAction(tr("Open with o&ptions…"), &m_opener, [this] { m_opener.openWithOptions(); });
     if (!m_opener.recent().models().isEmpty()) {
