@@ -602,7 +602,7 @@
     <message>
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
         <comment>model_too_large_to_count</comment>
-        <translation>%1: Schichten, Experten, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
+        <translation>%1: Schichten, Experten, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Computer passt</translation>
     </message>
     <message>
         <source>a list of at most %1 token ids</source>
@@ -1547,12 +1547,12 @@
     <message>
         <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
         <comment>kept_cost_did_not_hold</comment>
-        <translation>Eine aufbewahrte Messung dieses Rechners galt nicht mehr und wurde neu gemacht: %1 brauchte %2 ms, aufbewahrt waren %3 ms.</translation>
+        <translation>Eine aufbewahrte Messung dieses Computers galt nicht mehr und wurde neu gemacht: %1 brauchte %2 ms, aufbewahrt waren %3 ms.</translation>
     </message>
     <message>
         <source>A token took %1 ms where %2 ms were forecast. The costs of this computer are measured again when the model is loaded next.</source>
         <comment>run_unlike_its_forecast</comment>
-        <translation>Ein Token brauchte %1 ms, vorhergesagt waren %2 ms. Die Kosten dieses Rechners werden neu gemessen, wenn das Modell das nächste Mal geladen wird.</translation>
+        <translation>Ein Token brauchte %1 ms, vorhergesagt waren %2 ms. Die Kosten dieses Computers werden neu gemessen, wenn das Modell das nächste Mal geladen wird.</translation>
     </message>
     <message>
         <source>one is larger than all that may be kept</source>
@@ -3937,7 +3937,7 @@
     <message>
         <source>it does not prove that it is the paired machine, or does not know this computer</source>
         <comment>call_other_key</comment>
-        <translation>er weist sich nicht als der gekoppelte Rechner aus oder kennt diesen Computer nicht</translation>
+        <translation>er weist sich nicht als der gekoppelte Computer aus oder kennt diesen Computer nicht</translation>
     </message>
     <message>
         <source>no answer</source>
@@ -3997,7 +3997,7 @@
     <message>
         <source>%1 has no certificate that this computer trusts (%2); check the address, the clock and the proxy.</source>
         <comment>hub_not_trusted</comment>
-        <translation>%1 hat kein Zertifikat, dem dieser Rechner vertraut (%2); prüfen Sie Adresse, Uhr und Proxy.</translation>
+        <translation>%1 hat kein Zertifikat, dem dieser Computer vertraut (%2); prüfen Sie Adresse, Uhr und Proxy.</translation>
     </message>
     <message>
         <source>%1 has no %2.</source>
@@ -5765,10 +5765,6 @@ neurons</source>
         <translation>Von allen Experten aller Schichten</translation>
     </message>
     <message>
-        <source>What has to be moved</source>
-        <translation>Was verschoben werden muss</translation>
-    </message>
-    <message>
         <source>VRAM</source>
         <translation>VRAM</translation>
     </message>
@@ -5875,10 +5871,6 @@ neurons</source>
         </translation>
     </message>
     <message>
-        <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
-        <translation>Blass, unter den Balken: der Plan danach. „Anwenden“ führt ihn im Hintergrund aus; die Unterhaltung geht weiter.</translation>
-    </message>
-    <message>
         <source>A change is under way</source>
         <translation>Eine Änderung ist im Gang</translation>
     </message>
@@ -5940,14 +5932,6 @@ neurons</source>
         <translation>Was verschoben wird</translation>
     </message>
     <message>
-        <source>%1 to move, at least %2: such moves were not timed yet.</source>
-        <translation>%1 zu verschieben, mindestens %2: Solche Umzüge wurden noch nicht gemessen.</translation>
-    </message>
-    <message>
-        <source>Less where experts were quantized before and kept.</source>
-        <translation>Weniger, wo Experten schon quantisiert und behalten wurden.</translation>
-    </message>
-    <message>
         <source>Going back to the plan before; about %1 left</source>
         <translation>Zurück zum Plan davor; noch etwa %1</translation>
     </message>
@@ -5970,6 +5954,22 @@ neurons</source>
     <message>
         <source>Hit rate of answers</source>
         <translation>Trefferquote der Antworten</translation>
+    </message>
+    <message>
+        <source>A note on the plan</source>
+        <translation>Eine Anmerkung zum Plan</translation>
+    </message>
+    <message>
+        <source>Pale, below the bars: the plan after.</source>
+        <translation>Blass, unter den Balken: der Plan danach.</translation>
+    </message>
+    <message>
+        <source>%1 to move, at least %2 (not timed yet).</source>
+        <translation>%1 zu verschieben, mindestens %2 (noch nicht gemessen).</translation>
+    </message>
+    <message>
+        <source>Less for experts that were quantized before.</source>
+        <translation>Weniger bei Experten, die schon quantisiert wurden.</translation>
     </message>
 </context>
 <context>
@@ -8152,20 +8152,12 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>&amp;Abbrechen</translation>
     </message>
     <message>
-        <source>&amp;Measure</source>
-        <translation>&amp;Messen</translation>
-    </message>
-    <message>
-        <source>&amp;Measure again</source>
-        <translation>&amp;Erneut messen</translation>
-    </message>
-    <message>
         <source>What was measured so far is kept</source>
         <translation>Was bisher gemessen wurde, bleibt erhalten</translation>
     </message>
     <message>
         <source>Times this computer for some seconds with random weights of the model&apos;s shape; the times are kept</source>
-        <translation>Misst diesen Rechner einige Sekunden lang mit zufälligen Gewichten in den Maßen des Modells; die Zeiten werden aufbewahrt</translation>
+        <translation>Misst diesen Computer einige Sekunden lang mit zufälligen Gewichten in den Maßen des Modells; die Zeiten werden aufbewahrt</translation>
     </message>
     <message>
         <source>An answer is being written; measured beside it, times would be wrong</source>
@@ -8173,7 +8165,7 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Measuring this machine… %1 %</source>
-        <translation>Dieser Rechner wird gemessen&#xa0;… %1 %</translation>
+        <translation>Dieser Computer wird gemessen&#xa0;… %1 %</translation>
     </message>
     <message>
         <source>Forecast: %1 tokens/s, first token of a prompt of %2 tokens after %3.</source>
@@ -8181,7 +8173,7 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Speed: not measured yet on this machine.</source>
-        <translation>Geschwindigkeit: auf diesem Rechner noch nicht gemessen.</translation>
+        <translation>Geschwindigkeit: auf diesem Computer noch nicht gemessen.</translation>
     </message>
     <message>
         <source>&amp;KV cache</source>
@@ -8239,6 +8231,14 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.</source>
         <translation>Passt, kann aber keine Nachrichten beantworten: Es hat keine Chat-Vorlage. Wählen Sie bei „Chat-Vorlage“ die seiner Familie.</translation>
+    </message>
+    <message>
+        <source>Mea&amp;sure again</source>
+        <translation>Erneut me&amp;ssen</translation>
+    </message>
+    <message>
+        <source>Mea&amp;sure</source>
+        <translation>Me&amp;ssen</translation>
     </message>
 </context>
 <context>
@@ -9252,11 +9252,11 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Being connected to; until then this machine makes every step alone.</source>
-        <translation>Wird verbunden; bis dahin macht dieser Rechner jeden Schritt allein.</translation>
+        <translation>Wird verbunden; bis dahin macht dieser Computer jeden Schritt allein.</translation>
     </message>
     <message>
         <source>No other machine is reached: this one makes every step alone.</source>
-        <translation>Kein anderer Rechner ist erreichbar: Dieser macht jeden Schritt allein.</translation>
+        <translation>Kein anderer Computer ist erreichbar: Dieser macht jeden Schritt allein.</translation>
     </message>
 </context>
 <context>
@@ -10065,7 +10065,7 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     </message>
     <message>
         <source>temperature, top-p, seed, system prompt</source>
-        <translation>Temperatur, Top-p, Seed, System-Prompt</translation>
+        <translation>Temperatur, Top-p, Seed, Systemprompt</translation>
     </message>
     <message>
         <source>chats, history, list</source>
@@ -10457,7 +10457,7 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
     <message>
         <source>Found on this computer</source>
-        <translation>Auf diesem Rechner gefunden</translation>
+        <translation>Auf diesem Computer gefunden</translation>
     </message>
     <message>
         <source>Loading…</source>
@@ -10482,10 +10482,6 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>Open a fol&amp;der…</source>
         <translation>O&amp;rdner öffnen&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Ordner eines Modells öffnen</translation>
     </message>
 </context>
 <context>
@@ -10580,10 +10576,6 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>&amp;Modell</translation>
     </message>
     <message>
-        <source>&amp;Choose…</source>
-        <translation>&amp;Wählen&#xa0;…</translation>
-    </message>
-    <message>
         <source>Load the model this way</source>
         <translation>Das Modell auf diese Weise laden</translation>
     </message>
@@ -10610,6 +10602,22 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>All files (%1)</source>
         <translation>Alle Dateien (%1)</translation>
+    </message>
+    <message>
+        <source>&amp;File…</source>
+        <translation>Da&amp;tei&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Fo&amp;lder…</source>
+        <translation>Or&amp;dner&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of a model as published: config.json and *.safetensors</source>
+        <translation>Den Ordner eines Modells wählen, wie es veröffentlicht ist: config.json und *.safetensors</translation>
+    </message>
+    <message>
+        <source>Open the folder of a model</source>
+        <translation>Ordner eines Modells öffnen</translation>
     </message>
 </context>
 <context>
@@ -10944,11 +10952,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>System prompt of this conversation</source>
-        <translation>System-Prompt dieser Unterhaltung</translation>
+        <translation>Systemprompt dieser Unterhaltung</translation>
     </message>
     <message>
         <source>System prompt: %1</source>
-        <translation>System-Prompt: %1</translation>
+        <translation>Systemprompt: %1</translation>
     </message>
     <message>
         <source>This conversation&apos;s alone; click to change it</source>
@@ -11612,7 +11620,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>System prompt</source>
-        <translation>System-Prompt</translation>
+        <translation>Systemprompt</translation>
     </message>
     <message>
         <source>Beam width</source>
@@ -12785,7 +12793,7 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>Tokens per second for 1,000 USD that machines and network cards cost</source>
-        <translation>Token pro Sekunde für je 1.000 USD, die Rechner und Netzwerkkarten kosten</translation>
+        <translation>Token pro Sekunde für je 1.000 USD, die Computer und Netzwerkkarten kosten</translation>
     </message>
     <message>
         <source> USD</source>
@@ -12797,11 +12805,11 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>Price of a machine</source>
-        <translation>Preis eines Rechners</translation>
+        <translation>Preis eines Computers</translation>
     </message>
     <message>
         <source>What one machine costs, without its network card. The table then says how much speed the money buys.</source>
-        <translation>Was ein Rechner ohne seine Netzwerkkarte kostet. Die Tabelle sagt dann, wie viel Geschwindigkeit das Geld bringt.</translation>
+        <translation>Was ein Computer ohne seine Netzwerkkarte kostet. Die Tabelle sagt dann, wie viel Geschwindigkeit das Geld bringt.</translation>
     </message>
     <message>
         <source>%1: that CPU, not this computer&apos;s</source>

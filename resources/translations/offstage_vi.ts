@@ -5763,10 +5763,6 @@ yếu</translation>
         <translation>Trên tổng số chuyên gia của mọi lớp</translation>
     </message>
     <message>
-        <source>What has to be moved</source>
-        <translation>Những gì phải chuyển</translation>
-    </message>
-    <message>
         <source>VRAM</source>
         <translation>VRAM</translation>
     </message>
@@ -5871,10 +5867,6 @@ yếu</translation>
         </translation>
     </message>
     <message>
-        <source>Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on.</source>
-        <translation>Màu nhạt, dưới các thanh: kế hoạch sau đó. &quot;Áp dụng&quot; thực hiện ở nền; cuộc trò chuyện vẫn tiếp tục.</translation>
-    </message>
-    <message>
         <source>A change is under way</source>
         <translation>Đang thay đổi</translation>
     </message>
@@ -5936,14 +5928,6 @@ yếu</translation>
         <translation>Những gì đang được chuyển</translation>
     </message>
     <message>
-        <source>%1 to move, at least %2: such moves were not timed yet.</source>
-        <translation>%1 cần chuyển, ít nhất %2: những lần chuyển như vậy chưa được đo.</translation>
-    </message>
-    <message>
-        <source>Less where experts were quantized before and kept.</source>
-        <translation>Ít hơn ở những chuyên gia đã được lượng tử hóa trước đó và được giữ lại.</translation>
-    </message>
-    <message>
         <source>Going back to the plan before; about %1 left</source>
         <translation>Đang quay lại kế hoạch trước; còn khoảng %1</translation>
     </message>
@@ -5966,6 +5950,22 @@ yếu</translation>
     <message>
         <source>Hit rate of answers</source>
         <translation>Tỷ lệ trúng của câu trả lời</translation>
+    </message>
+    <message>
+        <source>A note on the plan</source>
+        <translation>Một ghi chú về kế hoạch</translation>
+    </message>
+    <message>
+        <source>Pale, below the bars: the plan after.</source>
+        <translation>Màu nhạt, dưới các thanh: kế hoạch sau đó.</translation>
+    </message>
+    <message>
+        <source>%1 to move, at least %2 (not timed yet).</source>
+        <translation>Cần chuyển %1, ít nhất %2 (chưa được đo).</translation>
+    </message>
+    <message>
+        <source>Less for experts that were quantized before.</source>
+        <translation>Ít hơn với các chuyên gia đã được lượng tử hóa trước.</translation>
     </message>
 </context>
 <context>
@@ -8141,14 +8141,6 @@ Reading its headers…</source>
         <translation>&amp;Hủy</translation>
     </message>
     <message>
-        <source>&amp;Measure</source>
-        <translation>Đ&amp;o</translation>
-    </message>
-    <message>
-        <source>&amp;Measure again</source>
-        <translation>Đ&amp;o lại</translation>
-    </message>
-    <message>
         <source>What was measured so far is kept</source>
         <translation>Những gì đã đo được sẽ được giữ lại</translation>
     </message>
@@ -8228,6 +8220,14 @@ Reading its headers…</source>
     <message>
         <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.</source>
         <translation>Vừa, nhưng không trả lời được tin nhắn: mô hình không có mẫu trò chuyện. Hãy chọn mẫu của họ mô hình ở “Mẫu trò chuyện”.</translation>
+    </message>
+    <message>
+        <source>Mea&amp;sure again</source>
+        <translation>Đ&amp;o lại</translation>
+    </message>
+    <message>
+        <source>Mea&amp;sure</source>
+        <translation>Đ&amp;o</translation>
     </message>
 </context>
 <context>
@@ -10467,10 +10467,6 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>Open a fol&amp;der…</source>
         <translation>Mở t&amp;hư mục…</translation>
     </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Mở thư mục của một mô hình</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -10562,10 +10558,6 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>Mô &amp;hình</translation>
     </message>
     <message>
-        <source>&amp;Choose…</source>
-        <translation>&amp;Chọn…</translation>
-    </message>
-    <message>
         <source>Load the model this way</source>
         <translation>Nạp mô hình theo cách này</translation>
     </message>
@@ -10592,6 +10584,22 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>All files (%1)</source>
         <translation>Tất cả tệp (%1)</translation>
+    </message>
+    <message>
+        <source>&amp;File…</source>
+        <translation>Tệ&amp;p…</translation>
+    </message>
+    <message>
+        <source>Fo&amp;lder…</source>
+        <translation>Thư mụ&amp;c…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of a model as published: config.json and *.safetensors</source>
+        <translation>Chọn thư mục của một mô hình như khi được phát hành: config.json và *.safetensors</translation>
+    </message>
+    <message>
+        <source>Open the folder of a model</source>
+        <translation>Mở thư mục của một mô hình</translation>
     </message>
 </context>
 <context>

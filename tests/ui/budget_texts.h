@@ -33,8 +33,8 @@ inline QString previewText(const ui::BudgetPanel& panel) {
     if (std::all_of(lines.begin(), lines.end(), [](const QString& line) { return line.endsWith(u'–'); })) {
         return {};
     }
-    lines << textOf(panel, QStringLiteral("What the figures rest on"))
-          << textOf(panel, QStringLiteral("What has to be moved"));
+    lines << textOf(panel, QStringLiteral("What the figures rest on")) << textOf(panel, QStringLiteral("What happened"))
+          << textOf(panel, QStringLiteral("A note on the plan"));
     return lines.join(u'\n');
 }
 

@@ -241,9 +241,6 @@ class TestPanelRoom : public QObject {
             if (advanced.isChecked() != open) {
                 QTest::mouseClick(&advanced, Qt::LeftButton);
             }
-            if (open) {  // with it and a preview the panel takes all of 800
-                m_window->resize(1280, 800);
-            }
             takePictures(QStringLiteral("budget-%1-%2-%3").arg(open).arg(language).arg(onCpu));
             COMPARE_ROOM(dock);
             level.setFocus();

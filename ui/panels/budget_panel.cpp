@@ -41,7 +41,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_form(new BudgetForm),
       m_bars(new StackedBar),
       m_preview(new QWidget),
-      m_move(textLabel(tr("What has to be moved"))),
+      m_planNote(textLabel(tr("A note on the plan"))),
       m_basis(mutedLabel(tr("What the figures rest on"))),
       m_apply(new QPushButton(tr("Apply"))),
       m_undo(new QPushButton(tr("Undo"))),
@@ -179,7 +179,7 @@ void BudgetPanel::buildPreview() {
                                     tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                                        "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
-    columnOf(m_preview, {grid, m_basis, m_move}, flush(3));
+    columnOf(m_preview, {grid, m_basis, m_planNote}, flush(3));
     showFigures();
 }
 
@@ -326,7 +326,7 @@ void BudgetPanel::clearPreview(const QString& why) {
     setFigures(&Figure::then, {});
     showFigures();
     showNow();
-    m_move->clear();
+    m_planNote->hide();
     setHint(tr("Move a slider to see what it would change. Nothing happens before Apply."));
     if (!why.isEmpty()) {
         say(why, Notice::Problem);
@@ -351,21 +351,19 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_form->setQualityChange(qualityText(p.after.predicted_loss,
                                          isTraded ? std::optional(p.plan.format_kl) : measuredKl(p.plan.formats),
                                          m_form->setting().theta));
-    QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
-                   : p.was_timed ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
-                                 : tr("%1 to move, at least %2: such moves were not timed yet.")
-                                       .arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
+    QString move =
+        p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
+        : p.was_timed
+            ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
+            : tr("%1 to move, at least %2 (not timed yet).").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
     if (p.quantized > 0) {
-        move += u' ' + tr("Less where experts were quantized before and kept.");
+        move += u' ' + tr("Less for experts that were quantized before.");
     }
-    if (!p.plan.note.empty()) {
-        move += u' ' + engineText(p.plan.note);
-    }
-    m_move->setText(move);
+    m_planNote->setText(engineText(p.plan.note));
+    m_planNote->setVisible(!p.plan.note.empty());  // in the last row: nothing moves
     m_problem.clear();
     say({});
-    setHint(
-        tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
+    setHint(move + u' ' + tr("Pale, below the bars: the plan after."));
     m_previewed = m_form->setting();  // a later change would have dropped this preview
     m_plan = p.plan;
     showBars();

@@ -93,7 +93,7 @@ class BudgetPanel : public Panel {
     BudgetForm* m_form;
     StackedBar* m_bars;
     QWidget* m_preview;
-    QLabel* m_move;
+    QLabel* m_planNote;
     QLabel* m_basis;  // whether "now" was measured
     QString m_problem;
     std::array<Figure, 8> m_figures;
