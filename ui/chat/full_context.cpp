@@ -43,6 +43,16 @@ QList<Message> seenPart(const QList<Message>& path) {
     return seen;
 }
 
+// Whether each expert stays where it is, so that the speed does too: no costs need be known
+// for that.
+bool allStay(const EngineController& engine, const engine::ReplanPreview& preview) {
+    const auto snapshot = engine.snapshot();
+    return snapshot &&
+           std::equal(preview.plan.places.begin(), preview.plan.places.end(), snapshot->experts.place.begin(),
+                      snapshot->experts.place.end(),
+                      [](engine::Place then, std::uint8_t now) { return static_cast<std::uint8_t>(then) == now; });
+}
+
 }  // namespace
 
 MessageId cutOfPath(const QList<Message>& path, qint64 context) {
@@ -172,13 +182,13 @@ void FullContext::finishOffer(const engine::ReplanPreview* preview, const QStrin
         const QString larger = QLocale().toString(problem.context);
         const double now = preview ? preview->before.decode_tokens_per_s : 0;
         const double then = preview ? preview->after.decode_tokens_per_s : 0;
+        const bool isKnown = now > 0 && then > 0;
+        const bool isSame = isKnown ? rateText(now) == rateText(then) : preview && allStay(m_engine, *preview);
         problem.sentence +=
-            u' ' + (now <= 0 || then <= 0
-                        ? tr("What a context of %1 tokens costs in speed is not known yet.").arg(larger)
-                    : rateText(now) == rateText(then)
-                        ? tr("With a context of %1 tokens the speed stays the same (forecast).").arg(larger)
-                        : tr("With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).")
-                              .arg(larger, rateText(then), rateText(now)));
+            u' ' + (!isKnown && !isSame ? tr("What a context of %1 tokens costs in speed is not known yet.").arg(larger)
+                    : isSame ? tr("With a context of %1 tokens the speed stays the same (forecast).").arg(larger)
+                             : tr("With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).")
+                                   .arg(larger, rateText(then), rateText(now)));
     }
     if (done.canCut) {
         actions << ProblemAction::LeaveOutOldest << ProblemAction::SummariseOldest;
