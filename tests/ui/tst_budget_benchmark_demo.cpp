@@ -98,6 +98,24 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(full.endedEarly && !full.hasSpeed() && full.label.contains(QStringLiteral("context was full")));
     }
 
+    // The model before had no VRAM, which is no limit for this one's plans.
+    void benchmark_planB_mayHaveMoreVram() {
+        BenchmarkPanel panel(*m_engine);
+        panel.showPage(BenchmarkPanel::Compare);
+        panel.show();
+        open(request("cpu", 0));
+        QTRY_VERIFY(m_engine->snapshot() && m_engine->snapshot()->ram.total > 0);
+        open(request("emulated:rtx-3060-desktop", 24 * kMiB));
+        auto& vram = panel.findChild<BudgetForm*>()->vram();
+        QTRY_COMPARE(vram.bytes(), 24 * kMiB);
+        QTRY_VERIFY(vram.spin().maximum() > 40);
+        vram.spin().setFocus();
+        vram.spin().selectAll();
+        QTest::keyClicks(&vram.spin(), QStringLiteral("40 MiB"));
+        QTest::keyClick(&vram.spin(), Qt::Key_Return);
+        QCOMPARE(vram.bytes(), 40 * kMiB);
+    }
+
     // "Now" is the last answers' time, "after" the next ones', and What if shows the same
     // for this GPU. All times are accounted: they do not depend on this machine.
     void budget_promisesWhatAnswersKeep() {

@@ -317,13 +317,13 @@ void BenchmarkPanel::showSnapshot(const engine::Snapshot& snapshot) {
     if (!engine().model() || m_runner->isRunning()) {
         return;
     }
-    const BudgetSetting inForce = settingInForce(engine());
-    if (m_hasLimits && (inForce == m_planA || !(m_planB->setting() == m_beginningOfB))) {
+    // The first snapshot of a model may be of the one before, with other limits.
+    if (m_hasLimits && (!(m_planB->setting() == m_beginningOfB) || m_planB->isAncestorOf(focusWidget()))) {
         return;
     }
+    const BudgetSetting inForce = settingInForce(engine());
     m_planB->setLimits(*engine().model(), snapshot);
     m_planB->setSetting(inForce);
-    m_planA = inForce;
     m_beginningOfB = m_planB->setting();
     m_hasLimits = true;
     refreshButtons();

@@ -95,7 +95,7 @@ class BenchmarkPanel : public Panel {
     std::vector<BenchmarkComparison> m_comparisons;
     BenchmarkRunner* m_runner;
     bool m_hasLimits = false;
-    BudgetSetting m_planA, m_beginningOfB;  // in force, and shown for it, when the form was filled
+    BudgetSetting m_beginningOfB;  // what the form showed when it was filled
     QString m_fingerprint;
     QString m_resultsOf;  // the source of the model
     QString m_fingerprintOf;
