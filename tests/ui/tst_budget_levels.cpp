@@ -257,6 +257,30 @@ class TestBudgetLevels : public QObject {
         QVERIFY(hadBar && hadNone);
     }
 
+    // A column that has no room is left out, not squeezed: also one that had it while the
+    // table was empty.
+    void whatIf_numbers_haveOneLine() {
+        Bench bench;
+        WhatIfPanel panel(bench.engine);
+        bench.open();
+        QTableWidget& table = panel.table();
+        panel.resize(360, 760);
+        panel.show();
+        for (int width = 360; width < 620; width += 10) {
+            table.setRowCount(0);
+            panel.resize(width, 760);
+            QCoreApplication::processEvents();
+            table.setRowCount(1);
+            for (int column = 0; column < table.columnCount(); ++column) {
+                table.setItem(0, column, new QTableWidgetItem(QStringLiteral("139.0 GiB")));
+            }
+            QCoreApplication::processEvents();
+            QCoreApplication::processEvents();
+            table.resizeRowToContents(0);
+            QVERIFY2(table.rowHeight(0) < 2 * table.fontMetrics().lineSpacing(), qPrintable(QString::number(width)));
+        }
+    }
+
     // Reached by Tab, a table shows that keys are for it, also without rows.
     void whatIf_table_showsItsFocus() {
         applyTheme(*qApp, Theme::Light);  // the program's style draws it

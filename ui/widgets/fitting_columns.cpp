@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QAbstractItemModel>
 #include <QEvent>
 #include <QHeaderView>
 #include <QScopedValueRollback>
@@ -21,6 +22,9 @@ FittingColumns::FittingColumns(QTableView& table, int least, int always)
             m_later.start();
         }
     });
+    if (table.model() != nullptr) {
+        connect(table.model(), &QAbstractItemModel::rowsInserted, &m_later, qOverload<>(&QTimer::start));
+    }
 }
 
 void FittingColumns::leaveOut(int column, bool left) {
@@ -69,7 +73,8 @@ void FittingColumns::fit() {
             continue;
         }
         m_table.setColumnHidden(column, false);  // a hidden one has no width
-        if (column >= m_always && m_table.columnWidth(column) > room) {
+        // Heads alone say little about the width that numbers need.
+        if (column >= m_always && m_table.columnWidth(column) > room && m_table.model()->rowCount() > 0) {
             m_table.resizeColumnToContents(column);  // one that was dragged too wide would be gone
         }
         const int taken = m_table.columnWidth(column);
