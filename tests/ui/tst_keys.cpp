@@ -153,6 +153,25 @@ class TestKeys : public QObject {
         QVERIFY(panel.form().setting() == before);
     }
 
+    // After a title was typed the list has the focus.
+    void typed_onTheListOfConversations_isAMessage() {
+        WindowFixture f;
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("more of this"));
+        QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
+        f.askAndWait(QStringLiteral("another"));
+        auto& list = test::find<QListView>(*f.window, "Conversations");
+        const QModelIndex shown = list.currentIndex();
+        QTest::keyClick(f.window.get(), Qt::Key_F2);
+        QTRY_VERIFY(list.indexWidget(shown) != nullptr || list.findChild<QLineEdit*>() != nullptr);
+        keys(QStringLiteral("a title"));
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+        QTRY_VERIFY(list.hasFocus());
+        keys(QStringLiteral("more 5"));
+        QCOMPARE(text(f), QStringLiteral("more 5"));
+        QCOMPARE(list.currentIndex().row(), shown.row());
+    }
+
     void keys_thatAMenuHasNoUseFor_goNowhere() {
         WindowFixture f;
         f.openAndWait();
@@ -440,6 +459,22 @@ class TestKeys : public QObject {
         for (const char* name : {"Instructions and sampling", "Dispatch"}) {
             QToolButton& button = test::find<QToolButton>(rail, name);
             QVERIFY2(button.width() <= 110, qPrintable(QString::number(button.width())));
+        }
+    }
+
+    // The name of the chosen tab is bold, and not cut by its stripe or its edge.
+    void rail_chosenTab_hasItsNameWhole() {
+        WindowFixture f;
+        f.openAndWait();
+        QToolButton& tab = test::find<QToolButton>(part<PanelRail>(*f.window), "Instructions and sampling");
+        QTest::mouseClick(&tab, Qt::LeftButton);
+        QTRY_VERIFY(tab.isChecked());
+        const QImage shown = tab.grab().toImage().convertToFormat(QImage::Format_RGB32);
+        const QRgb ground = shown.pixel(5, 2);
+        for (int y = 4; y < shown.height() - 4; ++y) {
+            for (const int x : {4, 5, 6, shown.width() - 3, shown.width() - 2, shown.width() - 1}) {
+                QVERIFY2(shown.pixel(x, y) == ground, qPrintable(QStringLiteral("at %1, %2").arg(x).arg(y)));
+            }
         }
     }
 

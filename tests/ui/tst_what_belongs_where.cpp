@@ -6,6 +6,7 @@
 #include <future>
 
 #include <QComboBox>
+#include <QDockWidget>
 #include <QLineEdit>
 #include <QListView>
 #include <QPlainTextEdit>
@@ -423,6 +424,9 @@ class TestWhatBelongsWhere : public QObject {
         speak(*qApp, language);
         WindowFixture f;
         f.window->resize(1280, 800);
+        // As narrow as it becomes beside a panel that was drawn wide.
+        f.window->resizeDocks({part<PanelDocks>(*f.window).dock(QStringLiteral("conversations"))}, {1}, Qt::Horizontal);
+        QCoreApplication::processEvents();
         auto& field = test::child<QLineEdit>(part<ConversationList>(*f.window));
         constexpr int kInside = 2 * 2 + 1;  // between the text and the frame, and the cursor
         QStyleOptionFrame option;

@@ -28,6 +28,7 @@ constexpr int kTypingPauseMs = 120;    // saves a search for each key of a fast 
 constexpr int kListNoticeMs = 10'000;  // of a notice without Undo
 constexpr int kAboveEmptyText = 24;    // where the list is not low
 constexpr int kBesidePointer = 14;     // pixels to what is dragged
+constexpr int kAroundSearch = 16;      // frame, margins and the cursor
 
 // Its name; empty: the row is a conversation.
 QString folderAt(const QModelIndex& index) {
@@ -70,6 +71,8 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_search->setPlaceholderText(tr("Search"));
     describe(*m_search, tr("Search all conversations"));
     m_search->setClearButtonEnabled(true);
+    // Whatever column is widened: what the field is for can be read.
+    m_search->setMinimumWidth(m_search->fontMetrics().horizontalAdvance(m_search->placeholderText()) + kAroundSearch);
     m_search->installEventFilter(this);
     m_archived->setText(tr("Archive"));
     m_archived->setCheckable(true);
@@ -528,6 +531,12 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
                 return true;
             }
             openIndex(m_view->currentIndex());
+            return true;
+        }
+        const bool isTyped = !key->text().isEmpty() && key->text().front().isPrint() && !key->text().front().isSpace();
+        if (watched == m_view && isTyped &&
+            (key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0) {
+            event->ignore();  // a message, which the window takes; the list would mark another conversation
             return true;
         }
         if (watched == m_view && key->key() == Qt::Key_Delete) {

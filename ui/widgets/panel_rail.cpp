@@ -59,8 +59,10 @@ class RailTab : public QToolButton {
     }
 
     QSize sizeHint() const override {
-        const QFontMetrics metrics(tabFont(font()));
-        const QStringList lines = linesOf(text(), metrics);
+        QFont widest = tabFont(font());
+        widest.setWeight(QFont::DemiBold);  // of the tab that is chosen
+        const QFontMetrics metrics(widest);
+        const QStringList lines = linesOf(text(), QFontMetrics(tabFont(font())));
         int width = 0;
         for (const QString& line : lines) {
             width = std::max(width, metrics.horizontalAdvance(line));
