@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QFileDialog>
+#include <QLineEdit>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
@@ -15,6 +16,7 @@
 #include "ui/load/precision_fields.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
+#include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 #include "ui/window/hardware_menu.h"
 
@@ -134,6 +136,40 @@ class TestKeptBudget : public QObject {
         QVERIFY(!f.stage->loads().back().quant.experts);
         QCOMPARE(f.stage->loads().back().chat_template, std::string());
         QCOMPARE(f.stage->loads().back().vram_bytes, first.vram_bytes);
+    }
+
+    // A short context that was chosen for one model is not another's.
+    void context_belongsToItsModel() {
+        const QTemporaryDir model;
+        test::WindowFixture f;
+        f.window->opener().openWithOptions(model.path());
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        dialog->view().context().setValue(512);
+        dialog->accept();
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() == nullptr);
+
+        QApplication::setActiveWindow(f.window.get());
+        QTest::keyClick(f.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() != nullptr);
+        dialog = f.window->findChild<OpenModelDialog*>();
+        QCOMPARE(dialog->request().context, std::int64_t{512});
+        const auto typePath = [&](const QString& path) {
+            dialog->path().selectAll();
+            QTest::keyClicks(&dialog->path(), path);
+        };
+        typePath(QStringLiteral("/models/another"));
+        QCOMPARE(dialog->request().context, std::int64_t{0});
+        typePath(model.path());
+        QCOMPARE(dialog->request().context, std::int64_t{512});
+        auto& context = dialog->view().context().spin();
+        context.selectAll();
+        QTest::keyClicks(&context, QStringLiteral("1024"));
+        QTest::keyClick(&context, Qt::Key_Tab);
+        QCOMPARE(dialog->request().context, std::int64_t{1024});
+        typePath(QStringLiteral("/models/another"));
+        QCOMPARE(dialog->request().context, std::int64_t{1024});  // chosen here
+        dialog->reject();
     }
 
     void budget_setWhileItRan_isThereAtTheNextStart() {

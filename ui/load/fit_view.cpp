@@ -165,7 +165,7 @@ void FitView::build() {
         label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     }
     keepRoom(*m_measure);
-    m_measure->setText(tr("&Measure again"));
+    m_measure->setText(tr("Mea&sure again"));
     m_measure->setFixedWidth(m_measure->sizeHint().width());
     m_bars->setReserve(2, kFitLegendLines);
 
@@ -254,6 +254,15 @@ void FitView::setRequest(const engine::LoadRequest& request) {
 void FitView::setModel(const QString& model) {
     m_model = model;
     chooseTemplate(KeptBudget::chatTemplate(model));
+    // The context before was the other model's, unless it was chosen here.
+    if (engine::LoadRequest kept = request(); kept.context == m_base.context) {
+        kept.context = 0;
+        KeptBudget::applyTo(kept);
+        m_base.context = kept.context;
+        m_filling = true;
+        m_context->setValue(static_cast<double>(kept.context));
+        m_filling = false;
+    }
     forgetEstimate();
     setVerdict(tr("Looking at the model…"), Verdict::Good);
     choiceChanged();
@@ -464,7 +473,7 @@ void FitView::showSpeed() {
     // emulated machine is not measured.
     const bool again = forecast != nullptr && !m_estimate->inputs.device.emulated_host;
     m_measure->setVisible(unknown || again || m_isMeasuring);
-    m_measure->setText(m_isMeasuring ? tr("&Cancel") : again ? tr("&Measure again") : tr("&Measure"));
+    m_measure->setText(m_isMeasuring ? tr("&Cancel") : again ? tr("Mea&sure again") : tr("Mea&sure"));
     m_measure->setEnabled(m_isMeasuring || m_mayMeasure);
     m_measure->setToolTip(m_isMeasuring ? tr("What was measured so far is kept")
                           : m_mayMeasure
