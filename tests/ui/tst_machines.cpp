@@ -345,6 +345,7 @@ class TestMachines : public QObject {
     // Enter pairs, or says what is missing: it is never Cancel.
     void pairing_enter_keepsWhatWasTyped() {
         Fixture f;
+        f.panel().addButton().setFocus();
         PairDialog& dialog = f.dialog();
         QTRY_VERIFY(dialog.isVisible());
         dialog.address().setFocus();
@@ -356,6 +357,8 @@ class TestMachines : public QObject {
         QTest::keyClicks(&dialog.words(), QStringLiteral("one two three four five six seven eight"));
         QTest::keyClick(&dialog.words(), Qt::Key_Return);
         QTRY_COMPARE(f.window->core().machines.all().size(), 1);
+        QTRY_VERIFY(f.panel().findChild<PairDialog*>() == nullptr);
+        QTRY_COMPARE(f.window->focusWidget(), &f.panel().addButton());  // Enter adds the next
     }
 
     // However narrow a person makes it.

@@ -285,6 +285,9 @@ void MachinesPanel::buildActions() {
 void MachinesPanel::add() {
     auto* dialog = new PairDialog(m_machines, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    // The button is disabled while machines are paired, and the focus goes elsewhere.
+    connect(
+        dialog, &QDialog::finished, m_add, [this] { m_add->setFocus(); }, Qt::QueuedConnection);
     dialog->open();
 }
 
