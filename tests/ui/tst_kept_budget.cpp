@@ -162,7 +162,9 @@ class TestKeptBudget : public QObject {
         QCOMPARE(dialog->request().context, std::int64_t{0});
         typePath(model.path());
         QCOMPARE(dialog->request().context, std::int64_t{512});
+        QApplication::setActiveWindow(dialog);
         auto& context = dialog->view().context().spin();
+        context.setFocus();
         context.selectAll();
         QTest::keyClicks(&context, QStringLiteral("1024"));
         QTest::keyClick(&context, Qt::Key_Tab);
