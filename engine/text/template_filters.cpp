@@ -265,15 +265,18 @@ Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
     return Value::integer(std::abs(v.as_int()));
 }
 
-// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: the
-// compared part of an item.
-std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool reverse,
-                          const std::function<Value(const Value&)>& key_of, Budget& budget) {
+// What texts are compared by: their small letters unless `case_sensitive`.
+Value order_key(Value key, bool case_sensitive, Budget& budget) {
+    budget.spend_bytes(key.weight());
+    return key.is(Kind::kString) && !case_sensitive ? Value::string(to_lower(key.as_string())) : key;
+}
+
+// Values in the order of their keys.
+std::vector<Value> sorted(std::vector<Value> items, bool reverse, const std::function<Value(const Value&)>& key_of,
+                          Budget& budget) {
     std::vector<std::pair<Value, Value>> keyed;
     for (Value& item : items) {
         Value key = key_of(item);
-        budget.spend_bytes(key.weight());
-        if (key.is(Kind::kString) && !case_sensitive) key = Value::string(to_lower(key.as_string()));
         keyed.emplace_back(std::move(key), std::move(item));
     }
     budget.spend_steps(keyed.size() * 16);
@@ -283,6 +286,11 @@ std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool re
     items.clear();
     for (auto& [key, item] : keyed) items.push_back(std::move(item));
     return items;
+}
+
+bool is_set(const Arguments& arguments, std::size_t index, std::string_view name) {
+    const Value* value = arguments.find(index, name);
+    return value != nullptr && value->truthy();
 }
 
 Value filter_sum(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -297,14 +305,11 @@ Value filter_sum(const Value& v, const Arguments& arguments, Budget& budget) {
 
 Value filter_extreme(const Value& v, const Arguments& arguments, Budget& budget, bool largest) {
     arguments.check(largest ? "max" : "min", 2, {"case_sensitive", "attribute"});
-    const Value* case_sensitive = arguments.find(0, "case_sensitive");
+    const bool case_sensitive = is_set(arguments, 0, "case_sensitive");
     Value found = Value::undefined(largest ? "max" : "min"), found_key;
     bool is_first = true;
     for (const Value& item : items_of(v, budget)) {
-        Value key = looked_at(item, arguments.find(1, "attribute"), budget);
-        budget.spend_bytes(key.weight());
-        if (key.is(Kind::kString) && (case_sensitive == nullptr || !case_sensitive->truthy()))
-            key = Value::string(to_lower(key.as_string()));
+        Value key = order_key(looked_at(item, arguments.find(1, "attribute"), budget), case_sensitive, budget);
         if (!std::exchange(is_first, false) &&
             (largest ? compare(found_key, key, budget) >= 0 : compare(key, found_key, budget) >= 0))
             continue;
@@ -347,11 +352,6 @@ Value filter_format(const Value& v, const Arguments& arguments, Budget& budget) 
     return format_percent(Value::string(text_of(v, budget), v.is_markup()), values, budget);
 }
 
-bool is_set(const Arguments& arguments, std::size_t index, std::string_view name) {
-    const Value* value = arguments.find(index, name);
-    return value != nullptr && value->truthy();
-}
-
 Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
     if (!v.is(Kind::kDict)) fail(messages::dictsort_of_type(type_name(v)));
@@ -360,17 +360,31 @@ Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget
     if (order != "key" && order != "value") fail(messages::dictsort_by);
     std::vector<Value> items;
     for (const auto& [key, value] : v.as_dict().items) items.push_back(Value::list({key, value}, true));
-    const auto key_of = [&](const Value& item) { return item.as_list().items[order == "value" ? 1 : 0]; };
-    return Value::list(sorted(std::move(items), is_set(arguments, 0, "case_sensitive"), is_set(arguments, 2, "reverse"),
-                              key_of, budget));
+    const auto key_of = [&](const Value& item) {
+        return order_key(item.as_list().items[order == "value" ? 1 : 0], is_set(arguments, 0, "case_sensitive"),
+                         budget);
+    };
+    return Value::list(sorted(std::move(items), is_set(arguments, 2, "reverse"), key_of, budget));
 }
 
 Value filter_sort(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("sort", 3, {"reverse", "case_sensitive", "attribute"});
     const Value* attribute = arguments.find(2, "attribute");
-    const auto key_of = [&](const Value& item) { return looked_at(item, attribute, budget); };
-    return Value::list(sorted(items_of(v, budget), is_set(arguments, 1, "case_sensitive"),
-                              is_set(arguments, 0, "reverse"), key_of, budget));
+    std::vector<Value> attributes = {attribute != nullptr ? *attribute : Value::none()};
+    if (attribute != nullptr && attribute->is(Kind::kString)) {
+        attributes.clear();
+        for (const std::string_view part : split_text(attribute->as_string(), ",", -1))
+            attributes.push_back(Value::string(PromptText(part)));
+    }
+    // Keys in lists, as in Jinja: what has no order, such as None, may stand in all of them.
+    const auto key_of = [&](const Value& item) {
+        std::vector<Value> keys;
+        for (const Value& path : attributes)
+            keys.push_back(
+                order_key(attribute_path(item, path, budget), is_set(arguments, 1, "case_sensitive"), budget));
+        return Value::list(std::move(keys));
+    };
+    return Value::list(sorted(items_of(v, budget), is_set(arguments, 0, "reverse"), key_of, budget));
 }
 
 // Jinja computes the items of a filter's generator when they are asked for, in an order
@@ -422,8 +436,8 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
     if (width != nullptr && width->is(Kind::kString)) {
         margin = width->as_text();
     } else if (width != nullptr) {
-        if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail(messages::indent_width);
-        margin = PromptText(std::string(static_cast<std::size_t>(width->as_int()), ' '));
+        if (!width->is_integer() || width->as_int() > 256) fail(messages::indent_width);
+        margin = PromptText(std::string(static_cast<std::size_t>(std::max<std::int64_t>(width->as_int(), 0)), ' '));
     }
     if (!v.is(Kind::kString)) fail(messages::takes_a_text("indent", type_name(v)));
     const bool escapes = width != nullptr && width->is_markup() && !v.is_markup();

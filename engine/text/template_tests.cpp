@@ -47,15 +47,8 @@ bool apply_test(const std::string& name, const Value& value, const Arguments& ar
         return *holds;
     }
     if (name == "odd" || name == "even" || name == "divisibleby") {
-        if (!value.is_integer()) fail(messages::test_of_type(name, type_name(value)));
-        std::int64_t divisor = 2;
-        if (name == "divisibleby") {
-            const Value& by = only_argument(name, arguments);
-            if (!by.is_integer() || by.as_int() == 0) fail(messages::divisibleby_without_number);
-            divisor = by.as_int();
-        }
-        const bool divides = divisor == -1 || value.as_int() % divisor == 0;
-        return name == "odd" ? !divides : divides;
+        const Value divisor = name == "divisibleby" ? only_argument(name, arguments) : Value::integer(2);
+        return equal(binary("%", value, divisor, budget), Value::integer(name == "odd"), budget);
     }
     if (name == "lower" || name == "upper") {
         budget.spend_bytes(value.weight());

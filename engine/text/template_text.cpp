@@ -22,10 +22,22 @@ std::uint32_t upper_of(std::uint32_t c) {
     return static_cast<std::uint32_t>(utf8proc_toupper(code_point(c)));
 }
 
+// Unicode's Other_Lowercase without a capital: small letters set above or below the line.
+bool is_other_lower(std::uint32_t c) {
+    constexpr std::pair<std::uint32_t, std::uint32_t> kRanges[] = {
+        {0xAA, 0xAA},      {0xBA, 0xBA},     {0x2B0, 0x2B8},     {0x2C0, 0x2C1},     {0x2E0, 0x2E4},
+        {0x37A, 0x37A},    {0x1D2C, 0x1D6A}, {0x1D78, 0x1D78},   {0x1D9B, 0x1DBF},   {0x2071, 0x2071},
+        {0x207F, 0x207F},  {0x2090, 0x209C}, {0x2C7C, 0x2C7D},   {0xA69C, 0xA69D},   {0xA770, 0xA770},
+        {0xA7F8, 0xA7F9},  {0xAB5C, 0xAB5F}, {0x10780, 0x10780}, {0x10783, 0x10785}, {0x10787, 0x107B0},
+        {0x107B2, 0x107BA}};
+    return std::any_of(std::begin(kRanges), std::end(kRanges),
+                       [c](const auto& range) { return c >= range.first && c <= range.second; });
+}
+
 // Some numbers and symbols, such as U+2160, have a letter case, too.
 bool is_lower(std::uint32_t c) {
     const auto category = utf8proc_category(code_point(c));
-    return category == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA ||
+    return category == UTF8PROC_CATEGORY_LL || is_other_lower(c) ||
            (upper_of(c) != c && category != UTF8PROC_CATEGORY_LT);
 }
 
@@ -75,6 +87,22 @@ bool ends_word(std::string_view text, std::size_t begin, std::size_t end) {
 
 enum class LetterCase { kLower, kUpper, kTitle };
 
+// The capital of a Greek letter with an iota below, which becomes a capital of its own
+// (upper) or stays below; empty: another letter.
+std::string capital_with_iota(std::uint32_t c, bool upper) {
+    constexpr utf8proc_int32_t kIotaBelow = 0x345;
+    utf8proc_int32_t parts[8];
+    int boundary = 0;
+    const auto n = utf8proc_decompose_char(code_point(c), parts, std::size(parts), UTF8PROC_DECOMPOSE, &boundary);
+    std::string out;
+    if (n < 2 || n > static_cast<utf8proc_ssize_t>(std::size(parts)) || parts[n - 1] != kIotaBelow) return out;
+    for (utf8proc_ssize_t i = 0; i + 1 < n; ++i) parts[i] = utf8proc_toupper(parts[i]);
+    const auto n_composed = utf8proc_normalize_utf32(parts, n - 1, UTF8PROC_COMPOSE);
+    for (utf8proc_ssize_t i = 0; i < n_composed; ++i) append_utf8(static_cast<std::uint32_t>(parts[i]), out);
+    append_utf8(upper ? 0x399 : static_cast<std::uint32_t>(kIotaBelow), out);
+    return out;
+}
+
 // Adds the character at [begin, end) of the text. A few become several.
 void append_cased(std::string& out, std::string_view text, std::size_t begin, std::size_t end, LetterCase wanted) {
     std::size_t at = begin;
@@ -89,11 +117,16 @@ void append_cased(std::string& out, std::string_view text, std::size_t begin, st
         }
         return;
     }
+    const bool is_upper_wanted = wanted == LetterCase::kUpper;
+    const bool has_no_capital = utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_LL && upper_of(c) == c;
     if (c == 0xDF) {
-        out += wanted == LetterCase::kUpper ? "SS" : "Ss";
+        out += is_upper_wanted ? "SS" : "Ss";
     } else if (c == 0x149) {
         out += "\xCA\xBCN";
-    } else if (is_lower(c) && upper_of(c) == c) {  // such as ligatures: their parts
+    } else if (const std::string capital = capital_with_iota(c, is_upper_wanted);
+               !capital.empty() && (is_upper_wanted || has_no_capital)) {
+        out += capital;
+    } else if (has_no_capital) {  // such as ligatures: their parts
         utf8proc_int32_t parts[8];
         int boundary = 0;
         constexpr auto kParts = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
@@ -102,13 +135,11 @@ void append_cased(std::string& out, std::string_view text, std::size_t begin, st
         if (is_one) parts[0] = code_point(c);
         for (utf8proc_ssize_t i = 0; i < (is_one ? 1 : n); ++i) {
             const auto part = static_cast<std::uint32_t>(parts[i]);
-            const bool changes = !is_one && (i == 0 || wanted == LetterCase::kUpper);
+            const bool changes = !is_one && (i == 0 || is_upper_wanted);
             append_utf8(changes ? upper_of(part) : part, out);
         }
     } else {
-        append_utf8(
-            wanted == LetterCase::kUpper ? upper_of(c) : static_cast<std::uint32_t>(utf8proc_totitle(code_point(c))),
-            out);
+        append_utf8(is_upper_wanted ? upper_of(c) : static_cast<std::uint32_t>(utf8proc_totitle(code_point(c))), out);
     }
 }
 

@@ -2985,16 +2985,6 @@
         <translation>der Test &apos;%1&apos; ohne Wert</translation>
     </message>
     <message>
-        <source>the test &apos;%1&apos; of a value of type %2</source>
-        <comment>test_of_type</comment>
-        <translation>der Test &apos;%1&apos; eines Wertes vom Typ %2</translation>
-    </message>
-    <message>
-        <source>the test &apos;divisibleby&apos; without a number to divide by</source>
-        <comment>divisibleby_without_number</comment>
-        <translation>der Test &apos;divisibleby&apos; ohne eine Zahl als Teiler</translation>
-    </message>
-    <message>
         <source>printing a %1</source>
         <comment>printing_type</comment>
         <translation>die Ausgabe eines Wertes vom Typ %1</translation>

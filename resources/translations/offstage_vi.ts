@@ -2985,16 +2985,6 @@
         <translation>phép thử &apos;%1&apos; không có giá trị</translation>
     </message>
     <message>
-        <source>the test &apos;%1&apos; of a value of type %2</source>
-        <comment>test_of_type</comment>
-        <translation>phép thử &apos;%1&apos; của giá trị kiểu %2</translation>
-    </message>
-    <message>
-        <source>the test &apos;divisibleby&apos; without a number to divide by</source>
-        <comment>divisibleby_without_number</comment>
-        <translation>phép thử &apos;divisibleby&apos; không có số để chia</translation>
-    </message>
-    <message>
         <source>printing a %1</source>
         <comment>printing_type</comment>
         <translation>in ra một %1</translation>
