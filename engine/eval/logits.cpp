@@ -12,7 +12,7 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
     const ModelSpec& spec = model.spec();
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
     if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, messages::no_tokens_given);
-    const std::int64_t room = std::min(spec.max_context, model.plan().context);
+    const std::int64_t room = model.plan().context;
     if (n_tokens > room) {
         throw Error(ErrorKind::kInvalidInput, messages::tokens_beyond_context(n_tokens, model.summary().name, room));
     }

@@ -570,6 +570,16 @@ class TestCli : public QObject {
         for (int i = 0; i < 48; ++i) QVERIFY(qAbs(only[0][i].toDouble() - rows[2][i].toDouble()) < 1e-4);
     }
 
+    // The model was made for 64 tokens.
+    void logits_beyondTheTrainedContext_comeWithANote() {
+        QString tokens = QStringLiteral("5");
+        for (int i = 0; i < 64; ++i) tokens += QStringLiteral(",6");
+        const Outcome beyond = run(words("logits --all --json --model %1 --tokens %2", {kTiny, tokens}));
+        QCOMPARE(beyond.status, 0);
+        QCOMPARE(beyond.json()[QLatin1String("logits")].toArray().size(), 65);
+        QVERIFY2(beyond.err.contains("made for 64"), beyond.err.constData());
+    }
+
     void tokenize_json_hasIdsPiecesAndTheRenderedPrompt() {
         const QString layouts = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/text/bpe_layouts/");
         const auto tokenize = [](const QStringList& arguments, const QByteArray& input = {}) {
