@@ -28,6 +28,17 @@ Value cased(const Value& v, const Arguments& arguments, Budget& budget, std::str
     return changed_string(change(text_of(v, budget).bytes), v, budget);
 }
 
+// The text itself, marked up or not.
+Value plain(const Value& v, const Arguments& arguments, Budget& budget, const char* name, bool is_markup) {
+    arguments.check(name, 0, {});
+    return new_string(text_of(v, budget), budget, is_markup);
+}
+
+Value filter_list(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("list", 0, {});
+    return Value::list(items_of(v, budget));
+}
+
 Value filter_trim(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("trim", 1, {"chars"});
     Arguments rest;
@@ -537,11 +548,11 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"indent", filter_indent},
         {"replace", filter_replace},
         {"string",
-         [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b, v.is_markup()); }},
-        {"safe", [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b, true); }},
+         [](const Value& v, const Arguments& a, Budget& b) { return plain(v, a, b, "string", v.is_markup()); }},
+        {"safe", [](const Value& v, const Arguments& a, Budget& b) { return plain(v, a, b, "safe", true); }},
         {"int", filter_int},
         {"float", filter_float},
-        {"list", [](const Value& v, const Arguments&, Budget& b) { return Value::list(items_of(v, b)); }},
+        {"list", filter_list},
         {"items", filter_items},
         {"reverse", filter_reverse},
         {"abs", filter_abs},

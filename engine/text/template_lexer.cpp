@@ -235,7 +235,8 @@ class Lexer {
         const char* last = first + digits.size();
         const auto result =
             is_float ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer);
-        if (result.ec != std::errc() || result.ptr != last)
+        const bool has_leading_zero = !is_float && digits[0] == '0' && token.integer != 0;  // in Jinja no number
+        if (result.ec != std::errc() || result.ptr != last || has_leading_zero)
             refuse_unsupported(source_, line_, messages::the_number(digits));
         if (end < text_.size() && is_name_start(text_[end]))
             refuse_unsupported(source_, line_, messages::number_before_a_letter);

@@ -203,7 +203,6 @@ class TemplateParser : private ExpressionParser {
         parse_parameters(*stmt);
         end_of_tag();
         parse_body(*stmt, "endmacro");
-        if (peek().kind == TokenKind::kName) take();  // {% endmacro name %}
         end_of_tag();
         return stmt;
     }
@@ -258,6 +257,7 @@ class TemplateParser : private ExpressionParser {
     std::unique_ptr<Stmt> parse_filter_block() {
         auto stmt = make(StmtKind::kFilter);
         take();
+        if (at_operator("|")) expect_name();  // which it is not
         stmt->value = filters_of_block();
         end_of_tag();
         stmt->body = parse_block({"endfilter"});

@@ -481,4 +481,5 @@ SNIPPETS = [
     "{{ 'a\nb' | indent(-2) }}|{{ 'a\nb' | indent(0, true) }}",
     "{{ 'ᾀ ᾈ ᾂ ᾳ ᾼ ᾲ ᾴ ᾷ ᾧ ῼ ῂ ῄ ῲ ΐ ǰ ﬁ' | upper }} {{ 'ᾀ ᾈ ᾲ ᾴ ᾷ ῂ ῲ ᾳ'.title() }} {{ 'ᾲx' | capitalize }} {{ 'ᾼ ᾈ' | lower }}",
     "{{ 'ʰa xʰa ªb ⁿc ᵃ'.title() }} {{ 'ʰ ª ͺ ᵃ ⁿ' | upper }} {{ 'ʰ' is lower }} {{ 'xʰ'.islower() }} {{ 'Xʰ'.isupper() }} {{ 'ⁿ'.islower() }}",
+    "{{ 'ab' | list(a=1) }}", "{{ 'ab' | string(1) }}", "{{ 'ab' | safe(1) }}", "{{ 007 }}", "{{ messages[01] }}", "{{ 0 }} {{ 00 }} {{ 00.5 }} {{ 0_0 }}", "{% macro m() %}a{% endmacro m %}{{ m() }}", "{% filter | upper %}a{% endfilter %}",
 ]
