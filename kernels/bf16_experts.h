@@ -1,7 +1,7 @@
 #pragma once
 // An expert in bf16 for any number of tokens, with the processor's dot product of pairs
-// of bf16 (AVX512_BF16: vdpbf16ps). A prompt's few rows for each expert need neither
-// unpacked weights nor a separate product for each matrix.
+// of bf16 (AVX512_BF16: vdpbf16ps), or with AVX2 in float32. A prompt's few rows for each
+// expert need neither unpacked weights nor a separate product for each matrix.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace offstage::kernels {
 
-// Whether expert_ffn_bf16() can compute such experts.
-constexpr bool takes_bf16_pairs(const ExpertLayout& layout) {
+// Whether expert_ffn_bf16() and expert_ffn_widened() can compute such experts.
+constexpr bool takes_bf16_rows(const ExpertLayout& layout) {
     return layout.is_uniform() && layout.gate == WeightType::kBf16 && layout.hidden_dim % 32 == 0;
 }
 
@@ -39,5 +39,16 @@ using ExpertFfnBf16 = void (*)(const ExpertView& expert, const Bf16* const* inpu
                                std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch,
                                NeuronCounts& counts);
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set);  // nullptr: the set has none
+
+// Bytes of scratch memory for expert_ffn_widened(), as above.
+constexpr std::size_t widened_expert_scratch(std::int64_t hidden_dim, std::int64_t n_tokens) {
+    return static_cast<std::size_t>(n_tokens * (2 * hidden_dim + 2 * kPairedNeurons)) * sizeof(float);
+}
+
+// The same with weights widened to float32, inputs and activations in float32; without a
+// theta.
+using ExpertFfnWidened = void (*)(const ExpertView& expert, const float* const* inputs, std::int64_t n_tokens,
+                                  std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch);
+ExpertFfnWidened expert_ffn_widened(InstructionSet set);  // nullptr: the set has none
 
 }  // namespace offstage::kernels

@@ -55,7 +55,11 @@ const SetTables& tables_of(InstructionSet set) {
             break;
         case InstructionSet::kAvx2:
             if constexpr (compiled("avx2")) {
-                static const SetTables kAvx2{avx2::kTables, avx2_integer()};
+                static const SetTables kAvx2 = [] {
+                    SetTables tables{avx2::kTables, avx2_integer()};
+                    tables.expert_ffn_widened = avx2::expert_ffn_widened;
+                    return tables;
+                }();
                 return kAvx2;
             }
             break;
@@ -141,6 +145,10 @@ ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
     return tables_of(set).expert_ffn_bf16;
 }
 
+ExpertFfnWidened expert_ffn_widened(InstructionSet set) {
+    return tables_of(set).expert_ffn_widened;
+}
+
 Bf16Attention bf16_attention(InstructionSet set) {
     return tables_of(set).bf16_attention;
 }
@@ -150,6 +158,14 @@ const PairProducts& pair_products([[maybe_unused]] InstructionSet set) {
         if (set == InstructionSet::kAvx512Bf16) return avx512_bf16::kPairProducts;
     }
     static const PairProducts kNone;
+    return kNone;
+}
+
+const WidenedProducts& widened_products([[maybe_unused]] InstructionSet set) {
+    if constexpr (compiled("avx2")) {
+        if (set == InstructionSet::kAvx2) return avx2::kWidenedProducts;
+    }
+    static const WidenedProducts kNone;
     return kNone;
 }
 

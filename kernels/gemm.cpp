@@ -208,6 +208,7 @@ struct Gemm::State {
           kernels(cpu_kernels()),
           pack(pack_kernels(kernels.instruction_set)),
           pair_products(offstage::kernels::pair_products(kernels.instruction_set)),
+          widened_products(offstage::kernels::widened_products(kernels.instruction_set)),
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
@@ -224,10 +225,12 @@ struct Gemm::State {
     const CpuKernels& kernels;
     const PackKernels& pack;
     const PairProducts& pair_products;
+    const WidenedProducts& widened_products;
     TokenGroups groups;
     dnnl::engine engine;
     std::vector<Thread> threads;
     Scratch narrow_x;
+    Scratch laid_out_x;
     Scratch rounded_x;
     Scratch rest_x;
     Scratch rest_y;
@@ -393,36 +396,38 @@ struct Gemm::State {
         }
     }
 
-    // Independent of the number of tokens, so that the number changes no bit; not where
-    // oneDNN may use tiles.
-    bool uses_rounded_rows(GemmMode mode, const Call& call) const {
-        const bool pairs = mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
-                           pair_products.multiply != nullptr && takes_pair_products(call.weight);
-        const std::uint32_t facts =
-            (pairs ? product_needs::kBf16Pairs : 0) | (cpu_features().amx_bf16 ? 0 : product_needs::kNoAmx);
+    // Independent of the number of tokens, so that the number changes no bit; not by pairs
+    // where oneDNN may use tiles.
+    CpuProduct product_of(GemmMode mode, const Call& call) const {
+        const bool rows_of_bf16 = call.layout == GemmLayout::kRowsAreOutputs && takes_bf16_products(call.weight);
+        const bool pairs = rows_of_bf16 && mode == GemmMode::kBf16 && pair_products.multiply != nullptr;
+        const bool widened = rows_of_bf16 && mode == GemmMode::kF32 && widened_products.multiply != nullptr;
+        const std::uint32_t facts = (pairs ? product_needs::kBf16Pairs : 0) |
+                                    (widened ? product_needs::kBf16Widened : 0) |
+                                    (cpu_features().amx_bf16 ? 0 : product_needs::kNoAmx);
         // A caller may want many rows' sums for few.
         const std::int64_t rows = std::max<std::int64_t>(call.n_tokens, kFewCpuRows + 1);
-        return find_cpu_product({ProductOf::kMatrix, weights_of(call.weight.type), ProductInputs::kFloat, rows,
-                                 facts}) == CpuProduct::kBf16Pairs;
+        return find_cpu_product({ProductOf::kMatrix, weights_of(call.weight.type), ProductInputs::kFloat, rows, facts});
     }
 
     // Rows in bf16 need no packing, which for few tokens takes as long as the products.
-    void multiply_by_pairs(const Call& call) {
-        const PairTiles tiles{call.n_tokens};
-        auto* const x = narrow_x.get<Bf16>(call.n_tokens * call.n_in);
+    template <typename Products>
+    void multiply_rows(const Products& by_rows, const Call& call) {
+        using Value = typename Products::Value;
+        const typename Products::Tiles tiles{call.n_tokens};
+        auto* const x = laid_out_x.get<Value>(call.n_tokens * call.n_in);
         pool.parallel_for(tiles.count, 1, [&](std::int64_t begin, std::int64_t end, int) {
-            pair_products.lay_out(call.x, call.x_stride, tiles, call.n_in, begin, end, x);
+            by_rows.lay_out(call.x, call.x_stride, tiles, call.n_in, begin, end, x);
         });
         pool.parallel_for(call.weight.n_rows, kPanelGrain, [&](std::int64_t begin, std::int64_t end, int) {
-            pair_products.multiply(call.weight, x, tiles, begin, end, call.y, call.y_stride);
+            by_rows.multiply(call.weight, x, tiles, begin, end, call.y, call.y_stride);
         });
     }
 
     void multiply(GemmMode mode, Call call, std::int64_t n_out) {
-        if (uses_rounded_rows(mode, call)) {
-            multiply_by_pairs(call);
-            return;
-        }
+        const CpuProduct product = product_of(mode, call);
+        if (product == CpuProduct::kBf16Pairs) return multiply_rows(pair_products, call);
+        if (product == CpuProduct::kBf16Widened) return multiply_rows(widened_products, call);
         reserve(mode, call.n_tokens, call.n_in);
         std::atomic<bool> all_done{true};
         std::vector<std::int64_t> done(threads.size(), 0);

@@ -1,7 +1,7 @@
 #pragma once
 // Products of many tokens with a weight: bf16 rows that are outputs through
-// kernels/bf16_products.h where the processor has them and no tiles (AMX), all else
-// through oneDNN. Only this file and gemm.cpp use oneDNN (2.6 in Debian 12, 3.x later).
+// kernels/bf16_products.h where the instruction set has them (pairs: and no tiles, AMX),
+// all else through oneDNN. Only this file and gemm.cpp use oneDNN (2.6 in Debian 12, 3.x later).
 
 #include <cstdint>
 #include <memory>

@@ -37,6 +37,7 @@ constexpr BitName kNeedNames[] = {
     {product_needs::kWhole, "columns a multiple of a block's"},
     {product_needs::kSmall, "small matrices"},
     {product_needs::kGrouped, "grouped by the GPU"},
+    {product_needs::kBf16Widened, "AVX2 and products in float32"},
 };
 
 const char* name_of(ProductOf of) {
@@ -97,7 +98,7 @@ std::uint32_t product_facts(InstructionSet set) {
         case InstructionSet::kScalar:
             break;
         case InstructionSet::kAvx2:
-            return no_amx | product_needs::kLanes8;
+            return no_amx | product_needs::kLanes8 | product_needs::kBf16Widened;
         case InstructionSet::kAvx512:
             return no_amx | product_needs::kLanes16;
         case InstructionSet::kAvx512Bf16:

@@ -56,7 +56,8 @@ void compute(CpuOperations::State& state, const ops::Experts& op) {
     for (const ExpertCall& call : op.calls) products.push_back(state.product_of(call));
     state.few_rows(op.calls, op.inputs, op.row_token, op.out);
     state.by_outputs(op.calls, op.inputs, op.row_token, op.out);
-    state.by_pairs(op.calls, op.inputs, op.row_token, op.out);
+    state.by_bf16_rows(kernels::CpuProduct::kExpertBf16Pairs, op.calls, op.inputs, op.row_token, op.out);
+    state.by_bf16_rows(kernels::CpuProduct::kExpertBf16Widened, op.calls, op.inputs, op.row_token, op.out);
     state.by_bytes(op.calls, op.inputs, op.row_token, op.out);
     for (std::size_t i = 0; i < op.calls.size(); ++i) {
         if (op.calls[i].n_rows == 0 || products[i] != kernels::CpuProduct::kExpertByMatrices) continue;
@@ -94,12 +95,15 @@ kernels::CpuProduct CpuOperations::State::product_of(const kernels::ExpertLayout
     const bool bytes = layout.down_rows_are_outputs ? rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)
                                                     : kernels::takes_byte_inputs(layout) && rounds(layout.gate);
     const bool pairs =
-        expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && kernels::takes_bf16_pairs(layout);
+        expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && kernels::takes_bf16_rows(layout);
+    const bool widened =
+        expert_ffn_widened != nullptr && form.many == kernels::GemmMode::kF32 && kernels::takes_bf16_rows(layout);
     kernels::ProductCase product{kernels::ProductOf::kExperts, kernels::weights_of(layout.gate)};
     product.inputs = bytes ? kernels::ProductInputs::kBytes : kernels::ProductInputs::kFloat;
     product.rows = counted(n);
     product.facts = (layout.down_rows_are_outputs ? needs::kByOutputs : 0) | (pairs ? needs::kBf16Pairs : 0) |
-                    (layout.spec.theta > 0 ? needs::kTheta : needs::kNoTheta) | (all_neurons ? needs::kAllNeurons : 0);
+                    (widened ? needs::kBf16Widened : 0) | (layout.spec.theta > 0 ? needs::kTheta : needs::kNoTheta) |
+                    (all_neurons ? needs::kAllNeurons : 0);
     return find_cpu_product(product);
 }
 

@@ -1,5 +1,6 @@
-// Experts whose rows are rounded, to bf16 or to bytes: by the kernels that compute w1, w3
-// and w2 of some neurons for many rows, all experts of a layer in one job.
+// Experts of many rows by the kernels that compute w1, w3 and w2 of some neurons, all
+// experts of a layer in one job: with rows rounded to bytes, and experts in bf16 with rows
+// rounded to bf16 or in float32.
 
 #include <algorithm>
 #include <array>
@@ -49,15 +50,15 @@ std::int64_t CpuOperations::State::divide(const ExpertCall& call, const std::byt
     return n_partials + (n - 1) * call.n_rows;
 }
 
-void CpuOperations::State::by_pairs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                                    float* out) {
+void CpuOperations::State::by_bf16_rows(kernels::CpuProduct product, kernels::Span<ExpertCall> calls,
+                                        const float* inputs, const std::int32_t* row_token, float* out) {
     rounded_pieces.clear();
     std::int64_t n_partials = 0;
     std::int32_t first_token = 0;
     std::int32_t last_token = -1;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const ExpertCall& call = calls[i];
-        if (call.n_rows == 0 || products[i] != kernels::CpuProduct::kExpertBf16Pairs) continue;
+        if (call.n_rows == 0 || products[i] != product) continue;
         n_partials = divide(call, nullptr, n_partials);
         const auto [least, most] =
             std::minmax_element(row_token + call.first_row, row_token + call.first_row + call.n_rows);
@@ -66,28 +67,39 @@ void CpuOperations::State::by_pairs(kernels::Span<ExpertCall> calls, const float
     }
     if (rounded_pieces.empty()) return;
     const std::int64_t hidden = rounded_pieces.front().call->weights.layout.hidden_dim;  // the model's
+    const bool rounds = product == kernels::CpuProduct::kExpertBf16Pairs;
     const std::int64_t n_tokens = last_token - first_token + 1;
-    kernels::Bf16* const narrow = room(narrow_inputs, n_tokens * hidden);
-    pool.parallel_for(n_tokens, 4, [&](std::int64_t begin, std::int64_t end, int) {
-        kernels.narrow_bf16(inputs + (first_token + begin) * hidden, (end - begin) * hidden, narrow + begin * hidden);
-    });
+    kernels::Bf16* const narrow = room(narrow_inputs, rounds ? n_tokens * hidden : 0);
+    if (rounds) {
+        pool.parallel_for(n_tokens, 4, [&](std::int64_t begin, std::int64_t end, int) {
+            kernels.narrow_bf16(inputs + (first_token + begin) * hidden, (end - begin) * hidden,
+                                narrow + begin * hidden);
+        });
+    }
     float* const sums = room(partials, n_partials * hidden);
-    reserve_thread_scratch(static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kRowsOfPiece)));
+    reserve_thread_scratch(static_cast<std::int64_t>(rounds ? kernels::bf16_expert_scratch(hidden, kRowsOfPiece)
+                                                            : kernels::widened_expert_scratch(hidden, kRowsOfPiece)));
     begin_counting();
     pool.parallel_dynamic(static_cast<std::int64_t>(rounded_pieces.size()), [&](std::int64_t i, int thread) {
         const RoundedPiece& piece = rounded_pieces[as_size(i)];
         const ExpertCall& call = *piece.call;
         const std::int64_t n_rows = std::min(kRowsOfPiece, call.n_rows - piece.first_row);
-        const kernels::Bf16* rows[kRowsOfPiece];
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-            rows[r] = narrow + (row_token[call.first_row + piece.first_row + r] - first_token) * hidden;
-        }
+        const std::int32_t* const tokens = row_token + call.first_row + piece.first_row;
         const std::int64_t ffn = call.weights.layout.ffn_dim;
+        const std::int64_t begin = piece_begin(ffn, piece.pieces, piece.index);
+        const std::int64_t end = piece_begin(ffn, piece.pieces, piece.index + 1);
         float* const to =
             piece.index == 0 ? out + (call.first_row + piece.first_row) * hidden : sums + piece.first_partial * hidden;
-        expert_ffn_bf16(call.weights, rows, n_rows, piece_begin(ffn, piece.pieces, piece.index),
-                        piece_begin(ffn, piece.pieces, piece.index + 1), to, scratch_of(thread),
-                        thread_neurons[as_size(thread)]);
+        if (rounds) {
+            const kernels::Bf16* rows[kRowsOfPiece];
+            for (std::int64_t r = 0; r < n_rows; ++r) rows[r] = narrow + (tokens[r] - first_token) * hidden;
+            expert_ffn_bf16(call.weights, rows, n_rows, begin, end, to, scratch_of(thread),
+                            thread_neurons[as_size(thread)]);
+        } else {
+            const float* rows[kRowsOfPiece];
+            for (std::int64_t r = 0; r < n_rows; ++r) rows[r] = inputs + tokens[r] * hidden;
+            expert_ffn_widened(call.weights, rows, n_rows, begin, end, to, scratch_of(thread));
+        }
     });
     end_counting();
     add_pieces(n_partials, hidden, out);

@@ -65,11 +65,11 @@ struct CpuOperations::State : kernels::CpuWorker {
         std::int64_t index;
     };
 
-    // Some neurons and some rows of an expert whose rows are rounded, to bf16 or to
-    // bytes.
+    // Some neurons and some rows of an expert whose rows are rounded to bytes, or that is
+    // in bf16.
     struct RoundedPiece {
         const ExpertCall* call;
-        const std::byte* const* inputs;  // the expert's rows, in bytes; nullptr: in bf16
+        const std::byte* const* inputs;  // the expert's rows, in bytes; nullptr: an expert in bf16
         std::int64_t index, pieces;      // of neurons
         std::int64_t first_row;          // of the expert's rows
         std::int64_t first_partial;      // where its sums begin in those of all experts, in rows; piece 0's are results
@@ -77,6 +77,7 @@ struct CpuOperations::State : kernels::CpuWorker {
 
     const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     const kernels::ExpertFfnBf16 expert_ffn_bf16 = kernels::expert_ffn_bf16(kernels.instruction_set);
+    const kernels::ExpertFfnWidened expert_ffn_widened = kernels::expert_ffn_widened(kernels.instruction_set);
     const kernels::SparseExpertFfn sparse_expert_ffn = kernels::sparse_expert_ffn(kernels.instruction_set);
     const kernels::SparseExpertFfnBytes sparse_expert_ffn_bytes =
         kernels::sparse_expert_ffn_bytes(kernels.instruction_set);
@@ -162,7 +163,8 @@ struct CpuOperations::State : kernels::CpuWorker {
     void round_for_second_job(const float* activations);
     void by_outputs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
-    void by_pairs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_bf16_rows(kernels::CpuProduct product, kernels::Span<ExpertCall> calls, const float* inputs,
+                      const std::int32_t* row_token, float* out);
     void by_bytes(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     std::int64_t divide(const ExpertCall& call, const std::byte* const* rows, std::int64_t n_partials);
     void add_pieces(std::int64_t n_partials, std::int64_t hidden, float* out);

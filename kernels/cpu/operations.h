@@ -36,6 +36,7 @@ struct IntegerKernels {
 struct KernelTables {
     CpuKernels cpu;
     ExpertFfnBf16 expert_ffn_bf16 = nullptr;
+    ExpertFfnWidened expert_ffn_widened = nullptr;
     Bf16Attention bf16_attention = nullptr;
     SparseExpertFfn sparse_expert_ffn;
     ChosenNeuronsOf chosen_neurons;
@@ -71,6 +72,7 @@ float gelu(float x);  // by erf
 namespace avx2 {
 extern const KernelTables kTables;
 extern const IntegerKernels kIntegerKernels;
+Signature<ExpertFfnWidened> expert_ffn_widened;
 }  // namespace avx2
 namespace avx512 {
 extern const KernelTables kTables;

@@ -1,11 +1,16 @@
 #pragma once
-// The tables that pair_products() returns (kernels/bf16_products.h), for the sets that
-// have them. Internal to kernels/.
+// The tables that pair_products() and widened_products() return
+// (kernels/bf16_products.h), for the sets that have them. Internal to kernels/.
 
 #include "kernels/bf16_products.h"
 
-namespace offstage::kernels::avx512_bf16 {
+namespace offstage::kernels {
 
+namespace avx512_bf16 {
 extern const PairProducts kPairProducts;
+}
+namespace avx2 {
+extern const WidenedProducts kWidenedProducts;
+}
 
-}  // namespace offstage::kernels::avx512_bf16
+}  // namespace offstage::kernels

@@ -19,7 +19,8 @@ using namespace offstage::kernels;
 
 namespace {
 
-constexpr std::array kMachines = {std::uint32_t{0}, product_needs::kLanes16, product_needs::kLanes8};
+constexpr std::array kMachines = {std::uint32_t{0}, product_needs::kLanes16, product_needs::kLanes8,
+                                  product_needs::kLanes8 | product_needs::kBf16Widened};
 
 template <typename Kernel, std::size_t kRows>
 const ProductRow<Kernel>* first_row(const ProductRow<Kernel> (&table)[kRows], const ProductCase& product) {
@@ -76,8 +77,9 @@ class TestProductTable : public QObject {
                             QVERIFY(first_row(kCpuProducts, matrix) != nullptr);
                         }
                         for (const std::uint32_t theta : {needs::kTheta, needs::kNoTheta}) {
-                            for (const std::uint32_t rest : {std::uint32_t{0}, needs::kAllNeurons, needs::kByOutputs,
-                                                             needs::kBf16Pairs | needs::kAllNeurons}) {
+                            for (const std::uint32_t rest :
+                                 {std::uint32_t{0}, needs::kAllNeurons, needs::kByOutputs,
+                                  needs::kBf16Pairs | needs::kAllNeurons, needs::kBf16Widened | needs::kAllNeurons}) {
                                 const ProductCase expert{ProductOf::kExperts, bit, inputs, rows, theta | rest};
                                 QVERIFY(first_row(kCpuProducts, expert) != nullptr);
                             }
