@@ -16,15 +16,10 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
     auto* const rounded = worker.scratch.take<unsigned char>((most < n ? most : n) * row);
     if (rounded == nullptr) return false;
     for (std::int64_t first = 0; first < n; first += most) {
-        FewCalls list;
-        list.n = 1;
+        FewCalls list = all_rows(n - first < most ? n - first : most);
         FewCall& call = list.calls[0];
-        call = {weight.data,
-                static_cast<std::int32_t>(first),
-                static_cast<std::int32_t>(n - first < most ? n - first : most),
-                0,
-                0,
-                0};
+        call.weights = weight.data;
+        call.first_row = static_cast<std::int32_t>(first);
         round_inputs(worker, list, x, nullptr, weight.n_cols, rounded);
         if (in_tiles) {
             byte_tiles(worker, tiled_matrix(weight), list, rounded, y);
@@ -65,7 +60,7 @@ struct GroupedRoom {
     // Of the experts with few rows: inputs and then activations, rounded.
     unsigned char* few_rounded;
     float* few_activations;
-    std::size_t bytes = 0;
+    std::size_t bytes;
 
     GroupedRoom(Scratch& scratch, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
                 std::int64_t n_experts) {
@@ -74,22 +69,17 @@ struct GroupedRoom {
         const std::int64_t n_few = n_pairs < all_few ? n_pairs : all_few;
         const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
         const bool many = n_tokens > CudaContext::kFewRows;
-        take(scratch, n_experts + 1, bounds);
-        take(scratch, n_experts, few);
-        take(scratch, most_tiles_of(n_pairs, n_experts), tiles);
-        take(scratch, many ? n_tokens * rounded_bytes(layout.hidden_dim) : 0, rounded);
-        take(scratch, many ? n_pairs * rounded_bytes(layout.ffn_dim) : 0, activations);
-        take(scratch, n_few * rounded_bytes(wider), few_rounded);
-        take(scratch, n_few * layout.ffn_dim, few_activations);
+        ScratchPieces pieces(scratch);
+        pieces.take(n_experts + 1, bounds);
+        pieces.take(n_experts, few);
+        pieces.take(most_tiles_of(n_pairs, n_experts), tiles);
+        pieces.take(many ? n_tokens * rounded_bytes(layout.hidden_dim) : 0, rounded);
+        pieces.take(many ? n_pairs * rounded_bytes(layout.ffn_dim) : 0, activations);
+        pieces.take(n_few * rounded_bytes(wider), few_rounded);
+        pieces.take(n_few * layout.ffn_dim, few_activations);
+        bytes = pieces.bytes();
     }
     bool is_there() const { return few_activations != nullptr; }
-
-  private:
-    template <typename T>
-    void take(Scratch& scratch, std::int64_t n, T*& piece) {
-        bytes += Scratch::rounded(static_cast<std::size_t>(n) * sizeof(T));
-        piece = scratch.take<T>(n);
-    }
 };
 
 void start_grouped(Worker& worker, const ops::GroupedExperts& op) {
@@ -102,21 +92,12 @@ void start_grouped(Worker& worker, const ops::GroupedExperts& op) {
     }
     order_pairs(worker, op, room.bounds, room.few, room.tiles);
     if (op.n_tokens > CudaContext::kFewRows) {
-        FewCalls tokens;
-        tokens.n = 1;
-        tokens.calls[0].n_rows = static_cast<std::int32_t>(op.n_tokens);
-        round_inputs(worker, tokens, op.inputs, nullptr, layout.hidden_dim, room.rounded);
-        FewCalls tiles;
-        tiles.n = static_cast<int>(most_tiles_of(op.n_pairs(), op.n_experts));
-        tiles.there = room.tiles;
-        tiles.most_rows_there = kTileRows;
+        round_inputs(worker, all_rows(op.n_tokens), op.inputs, nullptr, layout.hidden_dim, room.rounded);
+        const FewCalls tiles = calls_there(room.tiles, most_tiles_of(op.n_pairs(), op.n_experts), kTileRows);
         byte_up_tiles(worker, layout, tiles, room.rounded, op.row_token, room.activations);
         byte_tiles(worker, ExpertMatrices(layout).down, tiles, room.activations, op.out);
     }
-    FewCalls few;
-    few.n = static_cast<int>(op.n_experts);
-    few.there = room.few;
-    few.most_rows_there = CudaContext::kFewRows;
+    const FewCalls few = calls_there(room.few, op.n_experts, CudaContext::kFewRows);
     round_inputs(worker, few, op.inputs, op.row_token, layout.hidden_dim, room.few_rounded);
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
         byte_up(worker, layout, rows, type, CudaContext::kFewRows, few, room.few_rounded, room.few_activations);

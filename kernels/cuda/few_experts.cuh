@@ -48,6 +48,22 @@ struct FewCalls {
     }
 };
 
+// Rows 0 .. n_rows of one matrix.
+inline FewCalls all_rows(std::int64_t n_rows) {
+    FewCalls list;
+    list.n = 1;
+    list.calls[0].n_rows = static_cast<std::int32_t>(n_rows);
+    return list;
+}
+// n calls that the device lists at `there`, of up to most_rows rows each.
+inline FewCalls calls_there(const FewCall* there, std::int64_t n, std::int64_t most_rows) {
+    FewCalls list;
+    list.n = static_cast<int>(n);
+    list.there = there;
+    list.most_rows_there = static_cast<std::int32_t>(most_rows);
+    return list;
+}
+
 // The spec for up and gather kernels, with the offsets of the biases in each call's block
 // (w1's, then w3's, then w2's).
 struct Gating {

@@ -46,6 +46,24 @@ class Scratch {
     std::size_t used_ = 0;
 };
 
+// Takes pieces of scratch memory and counts their bytes; of a Scratch without memory the
+// pieces are nullptr, and only the count counts.
+class ScratchPieces {
+  public:
+    explicit ScratchPieces(Scratch& scratch) : scratch_(scratch) {}
+    template <typename T>
+    void take(std::int64_t n, T*& piece) {
+        bytes_ += Scratch::rounded(static_cast<std::size_t>(n) * sizeof(T));
+        piece = scratch_.take<T>(n);
+    }
+    std::size_t left() const { return scratch_.left(); }
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    Scratch& scratch_;
+    std::size_t bytes_ = 0;
+};
+
 class StagedKeys;
 
 // AttentionSegment for kernels. `blocks`, in the device's memory: addresses that its

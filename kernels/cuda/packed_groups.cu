@@ -22,17 +22,18 @@ struct PackedGroupsRoom {
     float* few_activations;
     float* partials;
     GroupedPartials sums;
-    std::size_t bytes = 0;
+    std::size_t bytes;
 
     PackedGroupsRoom(Scratch& scratch, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
                      std::int64_t n_experts) {
         constexpr std::int64_t kMostFew = CudaContext::kFewRows;
         const std::int64_t n_pairs = n_tokens * n_active;
-        take(scratch, n_experts + 1, bounds);
-        take(scratch, n_experts, few);
-        take(scratch, most_tiles_of(n_pairs, n_experts), tiles);
-        take(scratch, n_tokens * layout.hidden_dim, inputs);
-        take(scratch, n_pairs * layout.ffn_dim, activations);
+        ScratchPieces pieces(scratch);
+        pieces.take(n_experts + 1, bounds);
+        pieces.take(n_experts, few);
+        pieces.take(most_tiles_of(n_pairs, n_experts), tiles);
+        pieces.take(n_tokens * layout.hidden_dim, inputs);
+        pieces.take(n_pairs * layout.ffn_dim, activations);
         std::int64_t rows = 0;  // of partial sums of an expert
         for (std::int64_t n = 1; n <= kMostFew; ++n) {
             const std::int64_t its = n * n_stretches(layout.ffn_dim, n);
@@ -42,24 +43,18 @@ struct PackedGroupsRoom {
         const std::int64_t floats = rows * layout.hidden_dim + kMostFew * layout.ffn_dim;
         const std::int64_t of_expert = floats * std::int64_t{sizeof(float)} + kMostFew * split_bytes(layout.hidden_dim);
         constexpr std::size_t kRounding = 3 * 256;
-        const std::size_t left = scratch.left() < kRounding ? 0 : scratch.left() - kRounding;
+        const std::size_t left = pieces.left() < kRounding ? 0 : pieces.left() - kRounding;
         const std::int64_t fit = static_cast<std::int64_t>(left) / of_expert;
         std::int64_t at_once = fit > kLeastAtOnce ? fit : kLeastAtOnce;
         if (at_once > n_experts) at_once = n_experts;
         sums.rows_of_expert = static_cast<std::int32_t>(rows);
         sums.experts_at_once = static_cast<std::int32_t>(at_once);
-        take(scratch, at_once * kMostFew * split_bytes(layout.hidden_dim), few_inputs);
-        take(scratch, at_once * kMostFew * layout.ffn_dim, few_activations);
-        take(scratch, at_once * rows * layout.hidden_dim, partials);
+        pieces.take(at_once * kMostFew * split_bytes(layout.hidden_dim), few_inputs);
+        pieces.take(at_once * kMostFew * layout.ffn_dim, few_activations);
+        pieces.take(at_once * rows * layout.hidden_dim, partials);
+        bytes = pieces.bytes();
     }
     bool is_there() const { return partials != nullptr; }
-
-  private:
-    template <typename T>
-    void take(Scratch& scratch, std::int64_t n, T*& piece) {
-        bytes += Scratch::rounded(static_cast<std::size_t>(n) * sizeof(T));
-        piece = scratch.take<T>(n);
-    }
 };
 
 }  // namespace
@@ -80,17 +75,13 @@ void packed_groups(Worker& worker, const ops::GroupedExperts& op) {
         return;
     }
     order_pairs(worker, op, room.bounds, room.few, room.tiles, room.sums);
-    FewCalls tiles;
-    tiles.n = static_cast<int>(most_tiles_of(op.n_pairs(), op.n_experts));
-    tiles.there = room.tiles;
-    tiles.most_rows_there = kTileRows;
+    const FewCalls tiles = calls_there(room.tiles, most_tiles_of(op.n_pairs(), op.n_experts), kTileRows);
     groups_in_tiles(worker, layout, tiles, op.inputs, op.n_tokens, op.row_token, room.inputs, room.activations, op.out);
     for (std::int64_t first = 0; first < op.n_experts; first += room.sums.experts_at_once) {
-        FewCalls few;
         const std::int64_t left = op.n_experts - first;
-        few.n = static_cast<int>(left < room.sums.experts_at_once ? left : room.sums.experts_at_once);
-        few.there = room.few + first;
-        few.most_rows_there = CudaContext::kFewRows;
+        FewCalls few =
+            calls_there(room.few + first, left < room.sums.experts_at_once ? left : room.sums.experts_at_once,
+                        CudaContext::kFewRows);
         for (const std::int32_t n : room.sums.stretches)
             few.most_stretches = few.most_stretches > n ? few.most_stretches : n;
         few_calls(worker, layout, CudaContext::kFewRows, few, op.inputs, op.row_token, room.few_activations,

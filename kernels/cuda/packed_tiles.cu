@@ -451,10 +451,7 @@ void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaEx
 void groups_in_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& tiles, const float* inputs,
                      std::int64_t n_tokens, const std::int32_t* row_token, Bf16* converted, Bf16* activations,
                      float* out) {
-    FewCalls tokens;
-    tokens.n = 1;
-    tokens.calls[0].n_rows = static_cast<std::int32_t>(n_tokens);
-    start_gather(worker, tokens, inputs, nullptr, layout.hidden_dim, converted);
+    start_gather(worker, all_rows(n_tokens), inputs, nullptr, layout.hidden_dim, converted);
     const ExpertMatrices matrices(layout);
     start_up_tiles(worker, layout, matrices, tiles, converted, row_token, activations);
     start_tiles(worker, matrices.down, tiles, activations, false, out);
