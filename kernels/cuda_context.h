@@ -163,8 +163,8 @@ class CudaContext {
     // estimate.
     virtual std::uint64_t expected_graph_bytes(std::int64_t n_layers) const = 0;
 
-    // ---- scratch memory of the operations. scratch_bytes() grows with every field of
-    // the step.
+    // ---- scratch memory of the operations. scratch_bytes() grows with the step's tokens,
+    // context and attention.
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;

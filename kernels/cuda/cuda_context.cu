@@ -535,7 +535,7 @@ void Context::give_up_graphs(const std::string& why) {
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
     std::uint64_t most = product_scratch_bytes(step, worker_.unpacked_bytes);
     for (const std::uint64_t bytes : {attention_scratch_bytes(step), router_scratch_bytes(step),
-                                      choice_scratch_bytes(step), expert_scratch_bytes(step, worker_.unpacked_bytes)}) {
+                                      choice_scratch_bytes(step), expert_scratch_bytes(worker_, step)}) {
         if (bytes > most) most = bytes;
     }
     return most + cublas_bytes_ + kArrivalBytes;

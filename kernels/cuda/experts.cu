@@ -405,21 +405,6 @@ void few_calls(Worker& worker, const ExpertLayout& layout, int n_inputs, const F
                  Gating(layout), layout.hidden_dim, partials, out);
 }
 
-std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
-    if (step.hidden_dim <= 0) return 0;
-    std::uint64_t most =
-        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
-    ExpertLayout layout;
-    layout.hidden_dim = step.hidden_dim;
-    layout.ffn_dim = step.ffn_dim;
-    const std::uint64_t grouped =
-        step.blocks && step.ffn_dim > 0 ? grouped_bytes(layout, step.n_tokens, step.n_active, step.n_experts) : 0;
-    for (const std::uint64_t bytes : {network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes), grouped}) {
-        if (bytes > most) most = bytes;
-    }
-    return most;
-}
-
 CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows,
                          std::uint32_t further_facts) {
     const bool small = layout.ffn_dim * layout.hidden_dim <= kSmallMatrix;
@@ -435,6 +420,59 @@ CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::
     const CudaProduct product = product_of(layout.gate);
     const bool all = product == product_of(layout.up) && product == product_of(layout.down);
     return all ? product : CudaProduct::kExpertByMatrices;
+}
+
+namespace {
+
+// Whether ops::GroupedExperts of packed experts computes n tokens, with enough scratch
+// memory: where the table has tiles for whatever number of rows an expert gets.
+bool groups_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n) {
+    const auto in_tiles = [&](std::int64_t n_rows) {
+        return many_product(worker, layout, n_rows, product_needs::kGrouped) == CudaProduct::kExpertPackedTiles;
+    };
+    return n > CudaContext::kFewRows && n <= kMostGroupedTokens && is_packed(layout.gate) && layout.gate == layout.up &&
+           is_packed(layout.down) && !layout.down_rows_are_outputs && in_tiles(CudaContext::kFewRows + 1) &&
+           in_tiles(n);
+}
+
+// For it, in steps of up to so many tokens. The experts' formats may change between two
+// steps, so those of any packed format count.
+std::size_t bytes_to_group_packed(const Worker& worker, const CudaStep& step) {
+    if (step.hidden_dim % kPackedBlock != 0) return 0;
+    std::size_t most = 0;
+    for (const FormatTraits& format : kFormats) {
+        if (!format.is_packed()) continue;
+        const ExpertLayout layout = expert_layout(format.type, step.hidden_dim, step.ffn_dim);
+        std::int64_t taken = CudaContext::kFewRows, beyond = step.n_tokens + 1;
+        while (beyond - taken > 1) {
+            const std::int64_t n = (taken + beyond) / 2;
+            (groups_packed(worker, layout, n) ? taken : beyond) = n;
+        }
+        if (taken == CudaContext::kFewRows) continue;
+        const std::size_t bytes = packed_groups_bytes(layout, taken, step.n_active, step.n_experts);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+}  // namespace
+
+std::uint64_t expert_scratch_bytes(const Worker& worker, const CudaStep& step) {
+    if (step.hidden_dim <= 0) return 0;
+    const std::size_t unpacked_bytes = worker.unpacked_bytes;
+    std::uint64_t most = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
+    if (step.ffn_dim <= 0) return most;
+    const std::int64_t n_active = step.n_active > 0 ? step.n_active : 1;
+    ExpertLayout layout;
+    layout.hidden_dim = step.hidden_dim;
+    layout.ffn_dim = step.ffn_dim;
+    for (const std::uint64_t bytes :
+         {network_bytes(step, step.ffn_dim, step.n_experts, n_active, unpacked_bytes),
+          std::uint64_t{step.blocks ? grouped_bytes(layout, step.n_tokens, step.n_active, step.n_experts) : 0},
+          std::uint64_t{bytes_to_group_packed(worker, step)}}) {
+        if (bytes > most) most = bytes;
+    }
+    return most;
 }
 
 std::size_t chosen_experts_bytes(const ExpertLayout& layout, std::int64_t n_active) {
@@ -467,12 +505,7 @@ bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_
                    std::int64_t n_experts) {
     if (worker.arrivals == nullptr || n_tokens > kMostGroupedTokens) return false;
     if (!layout.down_rows_are_outputs) {
-        // Whatever the number of an expert's rows.
-        const auto in_tiles = [&](std::int64_t n) {
-            return many_product(worker, layout, n, product_needs::kGrouped) == CudaProduct::kExpertPackedTiles;
-        };
-        return n_tokens > CudaContext::kFewRows && is_packed(layout.gate) && layout.gate == layout.up &&
-               is_packed(layout.down) && in_tiles(CudaContext::kFewRows + 1) && in_tiles(n_tokens) &&
+        return groups_packed(worker, layout, n_tokens) &&
                packed_groups_bytes(layout, n_tokens, n_active, n_experts) <= worker.scratch.size();
     }
     const ByteInputTypes& bytes = worker.byte_inputs;

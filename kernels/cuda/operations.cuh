@@ -253,7 +253,7 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
                        WeightType type, void* to);
 
 // experts.cu
-std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
+std::uint64_t expert_scratch_bytes(const Worker& worker, const CudaStep& step);
 bool takes_chosen(const ExpertLayout& layout);
 // Whether ops::GroupedExperts takes such a step.
 bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,

@@ -47,7 +47,7 @@ class Layer {
     Layer(CudaContext& context, const Shape& shape, std::int64_t n_tokens)
         : context_(context), memory_(context), shape_(shape), n_tokens_(n_tokens) {
         CudaStep step;
-        step.n_tokens = 2 * n_tokens;  // room to group them, as unpacking large matrices leaves
+        step.n_tokens = n_tokens;
         step.hidden_dim = shape.hidden_dim;
         step.ffn_dim = shape.ffn_dim;
         step.n_experts = shape.n_experts;

@@ -90,12 +90,19 @@ class Gpu {
         cuda_host::reset(settings);
         context_ = open_cuda_context_on_host(0).context;
         context_->set_byte_inputs(ByteInputTypes::all());
-        step_.n_tokens = 600;
-        step_.hidden_dim = step_.ffn_dim = 512;
-        step_.n_experts = 16;
-        step_.n_active = 4;
-        step_.blocks = true;
-        scratch_bytes_ = context_->scratch_bytes(step_);
+        CudaStep step;
+        step.n_tokens = 600;
+        step.hidden_dim = step.ffn_dim = 512;
+        step.n_experts = 16;
+        step.n_active = 4;
+        step.blocks = true;
+        reserve(step);
+    }
+    // Just the scratch memory that such steps take.
+    void reserve(const CudaStep& step) {
+        context_->set_scratch(nullptr, 0);
+        if (scratch_ != nullptr) context_->release(scratch_);
+        scratch_bytes_ = context_->scratch_bytes(step);
         scratch_ = context_->allocate(scratch_bytes_);
         context_->set_scratch(scratch_, scratch_bytes_);
     }
@@ -151,7 +158,6 @@ class Gpu {
     void wait() { context_->host_wait(CudaQueue::kCompute, context_->record(CudaQueue::kCompute)); }
 
     std::unique_ptr<CudaContext> context_;
-    CudaStep step_;
     void* scratch_ = nullptr;
     std::size_t scratch_bytes_ = 0;
     std::vector<void*> blocks_;
@@ -468,6 +474,36 @@ class TestCudaPrompts : public QObject {
         QVERIFY(!multiplying.context().takes_grouped(packed, 513, 4, 16));
         QVERIFY(!multiplying.context().takes_grouped(packed, 8, 4, 16));
         QVERIFY(!multiplying.context().takes_grouped(large, 9, 4, 16));
+    }
+
+    // Whatever the format that a re-plan gives the experts.
+    void stepsReserveWhatGroupingPackedExpertsTakes_data() {
+        QTest::addColumn<bool>("cublas");
+        QTest::addColumn<int>("most_tokens");
+        for (const int n : {9, 64, 200, 512, 513, 700}) {
+            QTest::addRow("%d tokens", n) << false << n;
+            QTest::addRow("%d tokens, cuBLAS", n) << true << n;
+        }
+    }
+    void stepsReserveWhatGroupingPackedExpertsTakes() {
+        QFETCH(bool, cublas);
+        QFETCH(int, most_tokens);
+        Gpu gpu(1, cublas);
+        CudaStep step;
+        step.n_tokens = most_tokens;
+        step.hidden_dim = 64;
+        step.ffn_dim = 96;
+        step.n_experts = 128;
+        step.n_active = 8;
+        gpu.reserve(step);
+        for (int f = kPackedFormats; f < kPackedFormats + 4; ++f) {
+            const ExpertLayout layout = expert_layout(kFormatsOfTests[f].gate, step.hidden_dim, step.ffn_dim);
+            for (int n = CudaContext::kFewRows + 1; n <= most_tokens; ++n) {
+                const bool taken = gpu.context().takes_grouped(layout, n, step.n_active, step.n_experts);
+                QVERIFY2(taken == (!cublas || n <= 512), qPrintable(QString::number(n)));
+            }
+        }
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
     }
 
     // Small packed experts that the host calls by their rows: cuBLAS serves more than 256.
