@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
+#include "engine/device/counted_bytes.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
 
@@ -15,6 +20,7 @@ namespace {
 // The size of free memory is read from two dozen files: not again for each expert of a
 // model.
 constexpr std::uint64_t kUnseenBytes = std::uint64_t{256} << 20;
+constexpr std::size_t kFirstRangeBytes = std::size_t{64} << 20;
 
 void* map(std::size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,6 +40,14 @@ void* map_at_huge_page(std::size_t bytes) {
     if (end < bytes + kHugePageBytes) munmap(first + end, bytes + kHugePageBytes - end);
     madvise(first + before, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
     return first + before;
+}
+
+bool addresses_are_limited() {
+    for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -72,12 +86,44 @@ void HostMemory::release(void* data, std::size_t bytes) noexcept {
     allocated_bytes_ -= bytes;
 }
 
-void* AddressSpace::allocate(std::size_t bytes) noexcept {
-    return map(bytes);
+AddressSpace::~AddressSpace() {
+    for (const Range& range : ranges_) munmap(range.begin, range.bytes);
 }
 
-void AddressSpace::release(void* data, std::size_t bytes) noexcept {
-    if (data != nullptr) munmap(data, bytes);
+bool AddressSpace::add_range(std::size_t bytes) noexcept {
+    std::size_t before = kFirstRangeBytes;
+    for (const Range& range : ranges_) before += range.bytes;
+    std::size_t wanted = addresses_are_limited() ? bytes : std::max(before, bytes);
+    void* begin = map(wanted);
+    if (begin == nullptr) begin = map(wanted = bytes);
+    if (begin == nullptr) return false;
+    try {
+        ranges_.push_back({static_cast<std::byte*>(begin), wanted});
+        return true;
+    } catch (const std::bad_alloc&) {
+        munmap(begin, wanted);
+        return false;
+    }
+}
+
+void* AddressSpace::allocate(std::size_t bytes) noexcept {
+    bytes = counted_bytes(bytes);
+    const std::lock_guard lock(mutex_);
+    if ((ranges_.empty() || ranges_.back().bytes - ranges_.back().used < bytes) && !add_range(bytes)) return nullptr;
+    Range& range = ranges_.back();
+    ++range.n_blocks;
+    return range.begin + std::exchange(range.used, range.used + bytes);
+}
+
+void AddressSpace::release(void* data, std::size_t) noexcept {
+    if (data == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    const auto range = std::find_if(ranges_.begin(), ranges_.end(), [data](const Range& each) {
+        return std::less_equal<>()(each.begin, data) && std::less<>()(data, each.begin + each.bytes);
+    });
+    if (--range->n_blocks > 0) return;
+    munmap(range->begin, range->bytes);
+    ranges_.erase(range);
 }
 
 }  // namespace offstage::engine

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "engine/device/arena.h"
 
@@ -25,11 +27,26 @@ class HostMemory final : public MemorySource {
 };
 
 // Addresses without a check of the machine's RAM: for dry runs, which touch hardly any of
-// them.
+// them. Blocks lie one behind the other in ranges, each as large as all before it, since
+// the system takes its time for every range: a released block's addresses come again when
+// all of its range are released. Aligned as Arena's blocks. Any thread.
 class AddressSpace final : public MemorySource {
   public:
+    ~AddressSpace() override;
     void* allocate(std::size_t bytes) noexcept override;
     void release(void* data, std::size_t bytes) noexcept override;
+
+  private:
+    struct Range {
+        std::byte* begin = nullptr;
+        std::size_t bytes = 0;
+        std::size_t used = 0;      // from the beginning, released blocks among them
+        std::size_t n_blocks = 0;  // not released
+    };
+    bool add_range(std::size_t bytes) noexcept;
+
+    std::mutex mutex_;
+    std::vector<Range> ranges_;  // the last one is handed out
 };
 
 }  // namespace offstage::engine

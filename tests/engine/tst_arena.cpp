@@ -1,6 +1,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <vector>
@@ -40,6 +42,14 @@ QString error_of(Arena& arena, std::size_t bytes) {
     return {};
 }
 
+// Of this process, 4 KiB each.
+std::size_t n_mapped_pages() {
+    std::ifstream sizes("/proc/self/statm");
+    std::size_t n = 0;
+    sizes >> n;
+    return n;
+}
+
 std::uint64_t used(const Arena& arena, MemoryUse use) {
     return arena.usage().by_use[static_cast<std::size_t>(use)];
 }
@@ -65,6 +75,8 @@ class TestArena : public QObject {
     void uses_have_names();
     void host_memory_is_zeroed_and_aligned();
     void host_memory_refuses_what_machine_lacks();
+    void address_space_hands_out_many_blocks_of_few_ranges();
+    void address_space_gives_ranges_back();
 };
 
 void TestArena::allocate_counts_rounded_bytes_by_use() {
@@ -259,6 +271,50 @@ void TestArena::host_memory_refuses_what_machine_lacks() {
     HostMemory memory;
     QVERIFY(memory.allocate(std::size_t{1} << 50) == nullptr);
     QVERIFY(memory.allocate(0) == nullptr);
+}
+
+// A model's experts are tens of thousands of blocks, far larger than the machine's RAM. The
+// system gives a few ranges; its own mappings would each begin at a page.
+void TestArena::address_space_hands_out_many_blocks_of_few_ranges() {
+    constexpr std::size_t kBytes = (std::size_t{24} << 20) + 1, kCounted = (std::size_t{24} << 20) + 256;
+    constexpr std::size_t kBlocks = 15'000, kMostRanges = 32;
+    AddressSpace source;
+    Arena arena("a test", source, std::uint64_t{1} << 44);
+    std::vector<DeviceBlock> blocks;
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+        blocks.push_back(arena.allocate(kBytes, MemoryUse::kExperts, "an expert"));
+    }
+    std::set<std::byte*> places;
+    for (const DeviceBlock& block : blocks) places.insert(block.data());
+    QCOMPARE(places.size(), kBlocks);
+    std::size_t n_gaps = 0;
+    for (auto next = std::next(places.begin()); next != places.end(); ++next) {
+        const auto distance = static_cast<std::size_t>(*next - *std::prev(next));
+        QVERIFY(distance >= kCounted && distance % 256 == 0);
+        n_gaps += distance > kCounted ? 1 : 0;
+    }
+    QVERIFY2(n_gaps < kMostRanges, qPrintable(QString::number(n_gaps)));
+    for (const std::size_t i : {std::size_t{0}, kBlocks / 2, kBlocks - 1}) {
+        QVERIFY(blocks[i].data()[0] == std::byte{} && blocks[i].data()[kBytes - 1] == std::byte{});
+        blocks[i].data()[0] = blocks[i].data()[kBytes - 1] = std::byte{1};
+    }
+}
+
+// What others hold of a range stays.
+void TestArena::address_space_gives_ranges_back() {
+    AddressSpace source;
+    Arena arena("a test", source, std::uint64_t{1} << 44);
+    const std::size_t before = n_mapped_pages();
+    std::vector<DeviceBlock> blocks;
+    for (int i = 0; i < 1000; ++i) blocks.push_back(arena.allocate(std::size_t{1} << 30, MemoryUse::kExperts, "it"));
+    QVERIFY(n_mapped_pages() >= before + (std::size_t{1000} << 18));
+    const DeviceBlock kept = std::move(blocks[500]);
+    kept.data()[7] = std::byte{7};
+    blocks.clear();
+    QVERIFY(kept.data()[7] == std::byte{7});
+    const DeviceBlock other = arena.allocate(std::size_t{1} << 30, MemoryUse::kExperts, "it");
+    QVERIFY(other.data()[7] == std::byte{});
+    QVERIFY(n_mapped_pages() < before + (std::size_t{1000} << 18));
 }
 
 QTEST_GUILESS_MAIN(TestArena)
