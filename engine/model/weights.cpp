@@ -25,7 +25,12 @@ Matrix::Matrix(Arena& host, const kernels::ExpertLayout& layout, const MessageAr
 }
 
 std::uint64_t DenseWeight::bytes() const {
-    return what.kind == DenseTensor::Kind::kVector ? values.size() * sizeof(float) : matrix.bytes();
+    return values.empty() ? matrix.bytes() : values.size() * sizeof(float);
+}
+
+kernels::WeightView DenseWeight::view() const {
+    if (values.empty()) return matrix.view();
+    return {values.data(), kernels::WeightType::kF32, what.n_rows, what.n_cols};
 }
 
 std::uint64_t DenseWeights::bytes() const {

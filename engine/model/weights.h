@@ -50,9 +50,10 @@ struct Matrix {
 // float32.
 struct DenseWeight {
     DenseTensor what;
-    Matrix matrix;              // kMatrix, kNetwork
+    Matrix matrix;              // kMatrix, kNetwork; kVector where only its addresses count
     std::vector<float> values;  // kVector
 
+    kernels::WeightView view() const;
     std::uint64_t bytes() const;
 };
 

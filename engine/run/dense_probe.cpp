@@ -43,10 +43,13 @@ class ProbeWeights final : public WeightSource {
         for (const DenseTensor& tensor : dense_tensors(spec_)) {
             DenseWeight weight;
             weight.what = tensor;
-            if (tensor.kind == DenseTensor::Kind::kVector) {
+            if (tensor.kind == DenseTensor::Kind::kVector && dry_ && tensor.n_weights() > 1) {
+                weight.matrix =
+                    Matrix(host, kernels::WeightType::kF32, tensor.n_rows, tensor.n_cols, messages::measuring);
+            } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), 1.0f);
                 if (tensor.role == TensorRole::kDecayRate) weight.values.assign(weight.values.size(), -1.0f);
-                if (tensor.role == TensorRole::kRouter && !dry_) {
+                if (tensor.role == TensorRole::kRouter) {
                     std::mt19937 random(7);
                     for (float& value : weight.values) value = static_cast<float>(random() >> 8) * 0x1p-24f - 0.5f;
                 }

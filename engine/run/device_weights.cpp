@@ -25,10 +25,7 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
     const bool shared = device.shares_host_memory();
     if (shared && host.wants_interleaved()) interleave(host.pool());
     for (const DenseWeight& tensor : host_.tensors) {
-        kernels::WeightView view = tensor.what.kind == DenseTensor::Kind::kVector
-                                       ? kernels::WeightView{tensor.values.data(), kernels::WeightType::kF32,
-                                                             tensor.what.n_rows, tensor.what.n_cols}
-                                       : tensor.matrix.view();
+        kernels::WeightView view = tensor.view();
         if (tensor.what.kind == DenseTensor::Kind::kVector && tensor.what.n_weights() == 1) {
             numbers_.push_back({tensor.what.role, tensor.what.layer, tensor.values.front()});
         }
