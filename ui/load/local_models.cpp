@@ -23,9 +23,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kFirstSearchMs = 1000, kBetweenSearchesMs = 15'000;
 constexpr qsizetype kMostWatched = 512;
-constexpr int kFirstAgainMs = 2000, kLastAgainMs = 128'000;
+constexpr int kLastAgainMs = 128'000;
 
 QString pathText(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
@@ -100,7 +99,15 @@ bool LocalModel::needsTemplate() const {
 }
 
 LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent)
-    : QAbstractListModel(parent), m_places(std::move(places)), m_watcher(this) {
+    : LocalModels(std::move(places), Pauses(), parent) {}
+
+LocalModels::LocalModels(std::vector<engine::ModelPlace> places, const Pauses& pauses, QObject* parent)
+    : QAbstractListModel(parent),
+      m_pauses(pauses),
+      m_places(std::move(places)),
+      m_watcher(this),
+      m_changeTimer(this),
+      m_againTimer(this) {
     m_thread.setMaxThreadCount(1);
     m_changeTimer.setSingleShot(true);
     m_againTimer.setSingleShot(true);
@@ -236,7 +243,7 @@ void LocalModels::stopWork() {
 // Not restarted: a file that grows all the time is read again as it grows.
 void LocalModels::searchSoon() {
     if (!m_changeTimer.isActive()) {
-        m_changeTimer.start(static_cast<int>(std::max<qint64>(kFirstSearchMs, m_nextTime.remainingTime())));
+        m_changeTimer.start(static_cast<int>(std::max<qint64>(m_pauses.afterChangeMs, m_nextTime.remainingTime())));
     }
 }
 
@@ -295,7 +302,7 @@ void LocalModels::take(engine::FoundModels found, const QStringList& folders) {
     m_searching = false;
     m_searched = true;
     if (m_byItself) {
-        m_nextTime.setRemainingTime(kBetweenSearchesMs);
+        m_nextTime.setRemainingTime(m_pauses.betweenMs);
     }
     if (isOther) {
         beginResetModel();
@@ -347,7 +354,7 @@ void LocalModels::watch(const QStringList& folders) {
 void LocalModels::lookAgain(bool hasChanged) {
     if (hasChanged) {
         m_againTimer.stop();
-        m_againMs = kFirstAgainMs;
+        m_againMs = m_pauses.firstAgainMs;
     }
     const bool lacksSomething =
         std::ranges::any_of(m_models, [](const LocalModel& model) { return !model.found.supported(); });

@@ -47,8 +47,16 @@ class LocalModels : public QAbstractListModel {
         NeedsTemplateRole,            // bool: LocalModel::needsTemplate()
     };
 
+    // Before a search by itself; tests take shorter ones.
+    struct Pauses {
+        int afterChangeMs = 1000;
+        int betweenMs = 15'000;   // after the one before it
+        int firstAgainMs = 2000;  // while something cannot be opened: twice as long each time
+    };
+
     // `places`: besides the folders that the user added.
     explicit LocalModels(std::vector<engine::ModelPlace> places, QObject* parent = nullptr);
+    LocalModels(std::vector<engine::ModelPlace> places, const Pauses& pauses, QObject* parent = nullptr);
     ~LocalModels() override;
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -93,6 +101,7 @@ class LocalModels : public QAbstractListModel {
     void setProblem(quint64 round, const QString& path, const engine::Message& problem);
     void sort();
 
+    const Pauses m_pauses;
     std::vector<engine::ModelPlace> m_places;
     std::vector<LocalModel> m_models;
     engine::FoundModels m_found;  // without its models
