@@ -39,7 +39,6 @@ struct KvShape {
     bool values_in_keys = false;
     KvType type = KvType::kF32;
 
-    constexpr std::int64_t stored_value_dim() const { return values_in_keys ? 0 : value_dim; }
     constexpr std::int64_t key_stride() const { return kv_row_bytes(type, key_dim); }
     constexpr std::int64_t value_stride() const {
         return values_in_keys ? key_stride() : kv_row_bytes(type, value_dim);
