@@ -1685,14 +1685,14 @@
         <translation>Es bleibt kein Platz, um Experten bei Bedarf zu kopieren: Die nicht auf dem Gerät liegen, laufen auf der CPU.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and buffers (%6) need %7, %8 more.</source>
         <comment>vram_too_small</comment>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 mehr.</translation>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), der KV-Cache für %4 Tokens (%5) und Puffer (%6) brauchen %7, das sind %8 mehr.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and buffers (%6) need %7, %8 more.</source>
         <comment>vram_too_small_with_disk</comment>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 mehr.</translation>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), der KV-Cache für %4 Tokens (%5) und Puffer (%6) brauchen %7, das sind %8 mehr.</translation>
     </message>
     <message>
         <source>A context of %1 tokens would fit.</source>
@@ -3480,14 +3480,14 @@
         <translation>BF16, F16 oder F32</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and buffers (%7) need %8, %9 more.</source>
         <comment>vram_too_small_with_kept</comment>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und der Arbeitspuffer (%7) brauchen %8, das sind %9 mehr.</translation>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und Puffer (%7) brauchen %8, das sind %9 mehr.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and buffers (%7) need %8, %9 more.</source>
         <comment>vram_too_small_with_disk_and_kept</comment>
-        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und der Arbeitspuffer (%7) brauchen %8, das sind %9 mehr.</translation>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), Platz für andere Unterhaltungen (%4), der KV-Cache für %5 Tokens (%6) und Puffer (%7) brauchen %8, das sind %9 mehr.</translation>
     </message>
     <message>
         <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, room for other conversations (%3), %4 more.</source>

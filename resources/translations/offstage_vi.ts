@@ -1685,14 +1685,14 @@
         <translation>Không còn chỗ để sao chép chuyên gia khi cần: chuyên gia nào không có trên thiết bị sẽ chạy trên CPU.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and buffers (%6) need %7, %8 more.</source>
         <comment>vram_too_small</comment>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8.</translation>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), bộ nhớ đệm KV cho %4 token (%5) và bộ đệm (%6) cần %7, nhiều hơn %8.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and buffers (%6) need %7, %8 more.</source>
         <comment>vram_too_small_with_disk</comment>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8.</translation>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), bộ nhớ đệm KV cho %4 token (%5) và bộ đệm (%6) cần %7, nhiều hơn %8.</translation>
     </message>
     <message>
         <source>A context of %1 tokens would fit.</source>
@@ -3480,14 +3480,14 @@
         <translation>BF16, F16 hoặc F32</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and buffers (%7) need %8, %9 more.</source>
         <comment>vram_too_small_with_kept</comment>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và vùng tính toán (%7) cần %8, nhiều hơn %9.</translation>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và bộ đệm (%7) cần %8, nhiều hơn %9.</translation>
     </message>
     <message>
-        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and workspace (%7) need %8, %9 more.</source>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), room for other conversations (%4), the KV cache of %5 tokens (%6) and buffers (%7) need %8, %9 more.</source>
         <comment>vram_too_small_with_disk_and_kept</comment>
-        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và vùng tính toán (%7) cần %8, nhiều hơn %9.</translation>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), chỗ cho các cuộc trò chuyện khác (%4), bộ nhớ đệm KV cho %5 token (%6) và bộ đệm (%7) cần %8, nhiều hơn %9.</translation>
     </message>
     <message>
         <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, room for other conversations (%3), %4 more.</source>
