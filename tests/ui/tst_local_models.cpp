@@ -536,7 +536,7 @@ class TestLocalModels : public QObject {
                                           std::pair("/m/c/model-00001-of-00002.safetensors", "/m/c"),
                                           std::pair("/o/blobs/sha256-ab", "/o/blobs/sha256-ab")}) {
             for (QPushButton* button : dialog.findChildren<QPushButton*>()) {
-                if (button->text() == QStringLiteral("&Choose…")) {
+                if (button->text() == QStringLiteral("&File…")) {
                     QTest::mouseClick(button, Qt::LeftButton);
                 }
             }
