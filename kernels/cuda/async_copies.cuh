@@ -11,6 +11,19 @@
 
 namespace offstage::kernels::cuda {
 
+// A place in shared memory as the instruction takes it.
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+using SharedPlace = unsigned char*;
+__device__ inline SharedPlace shared_place(void* place) {
+    return static_cast<unsigned char*>(place);
+}
+#else
+using SharedPlace = unsigned;
+__device__ inline SharedPlace shared_place(void* place) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(place));
+}
+#endif
+
 // The copies of one thread, in groups: commit() ends a group. The data is visible to this
 // thread after wait(), to others after a barrier behind it. In the tests' host layer it
 // arrives no earlier than that, and the place holds NaN from copy() until then. Empty in
@@ -26,7 +39,7 @@ class AsyncCopies {
         std::memset(to, 0xff, kBytes);
         copies_.push_back({to, from, kBytes, static_cast<std::size_t>(n), n_groups_});
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+        const SharedPlace place = shared_place(to);
         const auto source = __cvta_generic_to_global(from);
         if constexpr (kBytes == 16) {
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -39,6 +52,17 @@ class AsyncCopies {
                          : "r"(place), "l"(source), "n"(kBytes), "r"(n)
                          : "memory");
         }
+#endif
+    }
+    // All 16 bytes, in fewer instructions than with a number.
+    __device__ void copy_word(SharedPlace to, const void* from) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+        copy(to, from);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                     :
+                     : "r"(to), "l"(__cvta_generic_to_global(from))
+                     : "memory");
 #endif
     }
     __device__ void commit() {

@@ -125,6 +125,35 @@ __device__ inline unsigned looked_up(unsigned places) {
            (__byte_perm(Table::k8, Table::k12, digits) & upper_half);
 }
 
+// __byte_perm() by digits of a word's lower half that are below 8, which it need not
+// mask.
+__device__ inline unsigned chosen_bytes(unsigned low, unsigned high, unsigned digits) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    return __byte_perm(low, high, digits);
+#else
+    unsigned bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "r"(digits));
+    return bytes;
+#endif
+}
+
+// The values of the places in a word's eight digits: low has those of the bytes' lower
+// digits, high those of the upper ones.
+template <WeightType kType>
+__device__ inline void look_up_digits(unsigned word, unsigned& low, unsigned& high) {
+    using Table = ValueTable<kType>;
+    const unsigned digits = word & 0x77777777u;                       // choose a byte of two words
+    const unsigned halves = (word >> 1 & 0x44444444u) | 0x32103210u;  // choose between two bytes
+    unsigned values[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        values[i] = chosen_bytes(chosen_bytes(Table::k0, Table::k4, digits >> (16 * i)),
+                                 chosen_bytes(Table::k8, Table::k12, digits >> (16 * i)), halves >> (16 * i));
+    }
+    low = __byte_perm(values[0], values[1], 0x6420);
+    high = __byte_perm(values[0], values[1], 0x7531);
+}
+
 // Four values of a codebook, none of them 0, each with 128 added; negative if its sign is
 // set.
 __device__ inline unsigned signed_word(unsigned values, unsigned signs) {
@@ -230,6 +259,13 @@ __device__ inline void load_scale(const std::uint8_t* block, int part, BlockPart
     }
 }
 
+// Byte i of a word, as the mantissa of 2^23, less `zero`.
+__device__ inline float byte_to_float(unsigned word, unsigned i, int zero = 0) {
+    constexpr float kTwoTo23 = 8388608.0f;
+    constexpr unsigned kItsBits = 0x4b000000u;
+    return __uint_as_float(__byte_perm(word, kItsBits, 0x7440u | i)) - (kTwoTo23 + static_cast<float>(zero));
+}
+
 // 16 weights of a row: code i times the scale, plus the bias where the format has one.
 template <WeightType kType>
 struct RowPart {
@@ -251,15 +287,10 @@ struct RowPart {
         words[0] = words[1] = words[2] = words[3] = 0;
         scale = bias = 0.0f;
     }
-    // Codes 4 * k ... of the part. A byte becomes a number as the mantissa of 2^23.
+    // Codes 4 * k ... of the part.
     __device__ void quad(int k, float (&codes)[4]) const {
-        constexpr float kTwoTo23 = 8388608.0f;
-        constexpr unsigned kItsBits = 0x4b000000u;
 #pragma unroll
-        for (unsigned i = 0; i < 4; ++i) {
-            const float number = __uint_as_float(__byte_perm(words[k], kItsBits, 0x7440u | i));
-            codes[i] = number - (kTwoTo23 + static_cast<float>(code_zero(kType)));
-        }
+        for (unsigned i = 0; i < 4; ++i) codes[i] = byte_to_float(words[k], i, code_zero(kType));
     }
 };
 
@@ -285,8 +316,7 @@ struct BlockPair {
         if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
             unsigned header[4];
             load_bytes_at<kAligned>(block, header);
-            read_six_bits(header, part_of(pair, 0), parts[0]);
-            read_six_bits(header, part_of(pair, 1), parts[1]);
+            read_six_bits_of_two(header, pair / 2);
             split_bytes_of<kAligned>(block + (kType == WeightType::kQ4K ? 16 : 48) + 16 * pair);
             if constexpr (kType == WeightType::kQ5K) {
                 unsigned high[4];
@@ -313,13 +343,16 @@ struct BlockPair {
         } else if constexpr (kType == WeightType::kIq4Xs) {
             read_scale<kType>(block, 2 * pair, parts[0]);
             read_scale<kType>(block, 2 * pair + 1, parts[1]);
-            split_bytes_of<kAligned>(block + 8 + 16 * pair);
-            look_up();
+            look_up_bytes_of<kAligned>(block + 8 + 16 * pair);
         } else if constexpr (kOneScale && kType != WeightType::kQ8_0) {
             constexpr bool kFive = kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1;
             constexpr int kBegin = kType == WeightType::kMxfp4 ? 1 : has_bias(kType) ? 4 : 2;
             read_scale<kType>(block, 0, parts[0]);
-            split_bytes_of<kAligned>(block + kBegin + (kFive ? 4 : 0));
+            if constexpr (kType == WeightType::kIq4Nl || kType == WeightType::kMxfp4) {
+                look_up_bytes_of<kAligned>(block + kBegin);
+            } else {
+                split_bytes_of<kAligned>(block + kBegin + (kFive ? 4 : 0));
+            }
             if constexpr (kFive) {
                 const unsigned bits = word32_at(block + kBegin);
 #pragma unroll
@@ -328,7 +361,6 @@ struct BlockPair {
                     words[1][w] |= bit_per_byte(bits >> (16 + 4 * w)) << 4;
                 }
             }
-            if constexpr (kType == WeightType::kIq4Nl || kType == WeightType::kMxfp4) look_up();
         } else {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
@@ -349,12 +381,27 @@ struct BlockPair {
             words[0][w] = fields(words[0][w], 0, 15u);
         }
     }
-    __device__ void look_up() {
+    // read_six_bits() of parts 4 * four and 4 * four + 2, in words that have both: their
+    // scales' bytes, then those of the biases.
+    __device__ void read_six_bits_of_two(const unsigned (&header)[4], int four) {
+        const unsigned bytes = four % 2 == 0 ? 0x5410u : 0x7632u;
+        const unsigned low = __byte_perm(header[1], header[2], bytes);
+        const unsigned rest = __byte_perm(header[3], header[3] >> 4, bytes) & 0x0f0f0f0fu;
+        const unsigned six = four < 2 ? low & 0x3f3f3f3fu : rest | (low >> 2 & 0x30303030u);
+        const float scale = half_value(header[0] & 0xffffu), bias = half_value(header[0] >> 16);
 #pragma unroll
-        for (auto& of_part : words) {
-#pragma unroll
-            for (unsigned& word : of_part) word = looked_up<kType>(word);
+        for (unsigned i = 0; i < 2; ++i) {
+            parts[i].scale = scale * byte_to_float(six, i);
+            parts[i].bias = -(bias * byte_to_float(six, 2 + i));
         }
+    }
+    // The values of 16 bytes of two places each.
+    template <bool kAligned>
+    __device__ void look_up_bytes_of(const std::uint8_t* bytes) {
+        unsigned both[4];
+        load_bytes_at<kAligned>(bytes, both);
+#pragma unroll
+        for (int w = 0; w < 4; ++w) look_up_digits<kType>(both[w], words[0][w], words[1][w]);
     }
 };
 

@@ -15,68 +15,87 @@ constexpr std::size_t kMostSharedBytes = 48 * 1024;  // launch.cuh
 template <WeightType kType>
 constexpr int kCodesBegin = code_zero(kType) == 128 ? 0 : code_zero(kType);
 
-// sums[r][t] += the lane's share of rows[r] with input t: every 32nd of n_pairs pairs of
-// parts, which the rows begin with. They are those from block first_block on of rows of
-// n_columns.
+// sums[r][t] += pair `pair` of blocks[r] with input t; first_part: the blocks' first part
+// in rows of n_columns.
 template <WeightType kType, int kRows, int kInputs, bool kAligned>
-__device__ inline void add_byte_products(const unsigned char* const (&rows)[kRows], int first_block, int n_pairs,
+__device__ inline void add_pair(const unsigned char* const (&blocks)[kRows], int pair, int first_part,
+                                const unsigned char* inputs, int n_inputs, std::int64_t n_columns,
+                                float (&sums)[kRows][kInputs]) {
+    using Pair = BlockPair<kType>;
+    Pair pairs[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+        pairs[r].template load<kAligned>(blocks[r], pair);
+        if constexpr (kCodesBegin<kType> == 0) {
+#pragma unroll
+            for (auto& of_part : pairs[r].words) {
+#pragma unroll
+                for (unsigned& word : of_part) word = signed_codes<kType>(word);
+            }
+        }
+    }
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+        if (t >= n_inputs) break;
+        const unsigned char* const x = inputs + t * rounded_bytes(n_columns);
+        uint4 codes[2];
+        InputPart of_part[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int part = first_part + Pair::part_of(pair, i);
+            codes[i] = reinterpret_cast<const uint4*>(x)[part];
+            of_part[i] = reinterpret_cast<const InputPart*>(x + n_columns)[part];
+        }
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+            float& sum = sums[r][t];
+            int dot = 0;
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const unsigned words[4] = {codes[i].x, codes[i].y, codes[i].z, codes[i].w};
+                if (i == 0 || !Pair::kOneScale) dot = 0;
+                if constexpr (kCodesBegin<kType> != 0) dot -= kCodesBegin<kType> * of_part[i].sum;
+#pragma unroll
+                for (int w = 0; w < 4; ++w) {
+                    dot = __dp4a(static_cast<int>(pairs[r].words[i][w]), static_cast<int>(words[w]), dot);
+                }
+                if (i == 0 && Pair::kOneScale) continue;  // both parts' inputs have one scale, too
+                const BlockPart& weights = pairs[r].parts[Pair::kOneScale ? 0 : i];
+                sum = fmaf(weights.scale * of_part[i].scale, static_cast<float>(dot), sum);
+                if constexpr (has_bias(kType)) {
+                    const int total = Pair::kOneScale ? of_part[0].sum + of_part[1].sum : of_part[i].sum;
+                    sum = fmaf(weights.bias * of_part[i].scale, static_cast<float>(total), sum);
+                }
+            }
+        }
+    }
+}
+
+// A lane's pairs have one place in their blocks. The compiler is told so where what
+// follows from the place saves instructions and fits into registers.
+template <WeightType kType, bool kStaged>
+constexpr bool kKeepsPlace = kType == (kStaged ? WeightType::kQ6K : WeightType::kQ4K);
+static_assert(kWarp % BlockPair<WeightType::kQ4K>::kPairs == 0, "from one pair to the next");
+
+// sums[r][t] += the lane's share of rows[r] with input t: every 32nd of n_pairs pairs of
+// parts.
+template <WeightType kType, int kRows, int kInputs, bool kAligned>
+__device__ inline void add_byte_products(const unsigned char* const (&rows)[kRows], int n_pairs,
                                          const unsigned char* inputs, int n_inputs, std::int64_t n_columns, int lane,
                                          float (&sums)[kRows][kInputs]) {
     using Pair = BlockPair<kType>;
-    const std::int64_t row_bytes = rounded_bytes(n_columns);
-    // Enough loads in flight to hide the memory's latency.
-#pragma unroll(kInputs == 1 && !has_codebook(kType) ? 2 : 1)
+    // Enough loads in flight to hide the memory's latency, few enough to stay in
+    // registers.
+#pragma unroll(kInputs == 1 && !has_codebook(kType) && kType != WeightType::kQ3K ? 2 : 1)
     for (int index = lane; index < n_pairs; index += kWarp) {
         const int block = index / Pair::kPairs;
-        const int pair = index % Pair::kPairs;
-        Pair pairs[kRows];
+        const unsigned char* blocks[kRows];
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-            pairs[r].template load<kAligned>(rows[r] + static_cast<std::int64_t>(block) * BlockSizes<kType>::kBytes,
-                                             pair);
-            if constexpr (kCodesBegin<kType> == 0) {
-#pragma unroll
-                for (auto& of_part : pairs[r].words) {
-#pragma unroll
-                    for (unsigned& word : of_part) word = signed_codes<kType>(word);
-                }
-            }
+            blocks[r] = rows[r] + static_cast<std::int64_t>(block) * BlockSizes<kType>::kBytes;
         }
-#pragma unroll
-        for (int t = 0; t < kInputs; ++t) {
-            if (t >= n_inputs) break;
-            const unsigned char* const x = inputs + t * row_bytes;
-            uint4 codes[2];
-            InputPart of_part[2];
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                const int part = (first_block + block) * BlockSizes<kType>::kParts + Pair::part_of(pair, i);
-                codes[i] = reinterpret_cast<const uint4*>(x)[part];
-                of_part[i] = reinterpret_cast<const InputPart*>(x + n_columns)[part];
-            }
-#pragma unroll
-            for (int r = 0; r < kRows; ++r) {
-                float& sum = sums[r][t];
-                int dot = 0;
-#pragma unroll
-                for (int i = 0; i < 2; ++i) {
-                    const unsigned words[4] = {codes[i].x, codes[i].y, codes[i].z, codes[i].w};
-                    if (i == 0 || !Pair::kOneScale) dot = 0;
-                    if constexpr (kCodesBegin<kType> != 0) dot -= kCodesBegin<kType> * of_part[i].sum;
-#pragma unroll
-                    for (int w = 0; w < 4; ++w) {
-                        dot = __dp4a(static_cast<int>(pairs[r].words[i][w]), static_cast<int>(words[w]), dot);
-                    }
-                    if (i == 0 && Pair::kOneScale) continue;  // both parts' inputs have one scale, too
-                    const BlockPart& weights = pairs[r].parts[Pair::kOneScale ? 0 : i];
-                    sum = fmaf(weights.scale * of_part[i].scale, static_cast<float>(dot), sum);
-                    if constexpr (has_bias(kType)) {
-                        const int total = Pair::kOneScale ? of_part[0].sum + of_part[1].sum : of_part[i].sum;
-                        sum = fmaf(weights.bias * of_part[i].scale, static_cast<float>(total), sum);
-                    }
-                }
-            }
-        }
+        add_pair<kType, kRows, kInputs, kAligned>(blocks, (kKeepsPlace<kType, false> ? lane : index) % Pair::kPairs,
+                                                  block * BlockSizes<kType>::kParts, inputs, n_inputs, n_columns, sums);
     }
 }
 
@@ -107,48 +126,81 @@ __device__ inline unsigned char* stages_of_warp(bool staged, unsigned char* stag
                   : nullptr;
 }
 
+// Each lane copies 16 bytes in turn, and multiplies a pair of each stage.
 template <WeightType kType, int kRows>
 __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows], const unsigned char* input,
                                        std::int64_t n_columns, int lane, unsigned char* stages,
                                        float (&sums)[kRows][1]) {
     using Pair = BlockPair<kType>;
     using Stages = RowStages<kType>;
-    constexpr int kBlocks = kWarp / Pair::kPairs;  // of a stage
+    static_assert(Stages::kBytes % 8 == 0, "where stages begin in words of 16 bytes");
     const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
-    const int n_stages = (n_pairs + kWarp - 1) / kWarp;
     const int row_bytes = n_pairs / Pair::kPairs * BlockSizes<kType>::kBytes;
+    int first_beyond[kRows];  // bytes before the row in its first word
+    const unsigned char* from[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+        first_beyond[r] = static_cast<int>(reinterpret_cast<std::uintptr_t>(rows[r]) % 16);
+        from[r] = rows[r] - first_beyond[r] + 16 * lane;
+    }
     const auto beyond = [&](int s, int r) {
-        return static_cast<int>(reinterpret_cast<std::uintptr_t>(rows[r] + s * (Stages::kBytes % 16)) % 16);
+        return Stages::kBytes % 16 == 0 ? first_beyond[r] : first_beyond[r] ^ (s % 2 * 8);
     };
-    const auto place = [&](int s, int r) { return stages + (s % Stages::kStages * kRows + r) * Stages::kRoom; };
+    constexpr int kTurn = Stages::kStages * kRows * Stages::kRoom;
+    const SharedPlace places = shared_place(stages + 16 * lane);
     AsyncCopies copies;
-    const auto begin = [&](int s) {
+    int next = 0, to = 0;  // the stage that is copied next, and its place
+    int left = row_bytes;  // from there on
+    // copy(r, place, source): the lane's words of the next stage.
+    const auto for_words = [&](const auto& copy) {
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-            if (s >= n_stages) break;
-            const int first = s * Stages::kBytes - beyond(s, r);
-            const int end = (s + 1) * Stages::kBytes < row_bytes ? (s + 1) * Stages::kBytes : row_bytes;
+            const unsigned char* const source = from[r] + (first_beyond[r] - beyond(next, r));
 #pragma unroll
             for (int i = 0; i < Stages::kRoom; i += 16 * kWarp) {
-                const int at = i + 16 * lane;
-                const int left = end - first - at;
-                if (left > 0) copies.copy(place(s, r) + at, rows[r] + first + at, left < 16 ? left : 16);
+                if (16 * lane < Stages::kRoom - i) copy(r, r * Stages::kRoom + i, source + i);
             }
         }
+    };
+    const auto begin = [&] {
+        if (left >= Stages::kRoom) {  // bytes of the row alone
+            for_words(
+                [&](int, int place, const unsigned char* source) { copies.copy_word(places + to + place, source); });
+        } else {
+            for_words([&](int r, int place, const unsigned char* source) {
+                const int n = left - static_cast<int>(source - from[r]) + first_beyond[r] - 16 * lane;
+                if (n > 0) copies.copy(stages + to + place + 16 * lane, source, n < 16 ? n : 16);
+            });
+        }
         copies.commit();
+        ++next;
+        left -= Stages::kBytes;
+        to = to + kRows * Stages::kRoom == kTurn ? 0 : to + kRows * Stages::kRoom;
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) from[r] += Stages::kBytes;
     };
 #pragma unroll
-    for (int s = 0; s + 1 < Stages::kStages; ++s) begin(s);
-    for (int s = 0; s < n_stages; ++s) {
+    for (int s = 0; s + 1 < Stages::kStages; ++s) begin();
+    constexpr int kParts = kWarp / Pair::kPairs * BlockSizes<kType>::kParts;  // of a stage
+    const int block = lane / Pair::kPairs;
+    int first_part = block * BlockSizes<kType>::kParts;
+    int now = block * BlockSizes<kType>::kBytes;  // the place of the lane's block
+    const int end = now + kTurn;
+#pragma unroll 1
+    for (int s = 0; s * kWarp < n_pairs; ++s) {
         copies.template wait<Stages::kStages - 2>();
         __syncwarp();  // the stage is there, and the one before it was read
-        begin(s + Stages::kStages - 1);
-        const unsigned char* now[kRows];
+        begin();
+        const int index = s * kWarp + lane;
+        if (index < n_pairs) {
+            const unsigned char* blocks[kRows];
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) now[r] = place(s, r) + beyond(s, r);
-        const int left = n_pairs - s * kWarp;
-        add_byte_products<kType, kRows, 1, false>(now, s * kBlocks, left < kWarp ? left : kWarp, input, 1, n_columns,
-                                                  lane, sums);
+            for (int r = 0; r < kRows; ++r) blocks[r] = stages + now + r * Stages::kRoom + beyond(s, r);
+            add_pair<kType, kRows, 1, false>(blocks, (kKeepsPlace<kType, true> ? lane : index) % Pair::kPairs,
+                                             first_part, input, 1, n_columns, sums);
+        }
+        first_part += kParts;
+        now = now + kRows * Stages::kRoom == end ? block * BlockSizes<kType>::kBytes : now + kRows * Stages::kRoom;
     }
     __syncwarp();  // before the next rows come
 }
@@ -177,10 +229,9 @@ __device__ inline void add_byte_rows(const unsigned char* const (&rows)[kRows], 
     for (int r = 0; r < kRows; ++r) aligned = aligned && is_aligned(rows[r]);
     const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
     if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, 1, BlockSizes<kType>::kVector>(rows, 0, n_pairs, input, 1, n_columns, lane,
-                                                                       sums);
+        add_byte_products<kType, kRows, 1, BlockSizes<kType>::kVector>(rows, n_pairs, input, 1, n_columns, lane, sums);
     } else {
-        add_byte_products<kType, kRows, 1, false>(rows, 0, n_pairs, input, 1, n_columns, lane, sums);
+        add_byte_products<kType, kRows, 1, false>(rows, n_pairs, input, 1, n_columns, lane, sums);
     }
 }
 

@@ -10,8 +10,12 @@ namespace {
 constexpr int kRows = 2;  // of a warp
 
 // Neither kInputs nor the address of the rows changes a sum's bits.
+// IQ3_S takes more registers than four blocks have.
 template <WeightType kType, int kInputs>
-__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_products(ExpertJob job) {
+constexpr int kBlocksOf = kType == WeightType::kIq3S ? 2 : kLeastBlocks<kInputs>;
+
+template <WeightType kType, int kInputs>
+__global__ void __launch_bounds__(kBlockThreads, kBlocksOf<kType, kInputs>) byte_products(ExpertJob job) {
     const FewCall& call = job.list.call(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
@@ -28,11 +32,10 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_pro
     const int n_pairs = static_cast<int>(job.n_columns / (2 * kPartWeights));
     float sums[kRows][kInputs] = {};
     if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, kInputs, BlockSizes<kType>::kVector>(rows, 0, n_pairs, inputs, call.n_rows,
+        add_byte_products<kType, kRows, kInputs, BlockSizes<kType>::kVector>(rows, n_pairs, inputs, call.n_rows,
                                                                              job.n_columns, lane, sums);
     } else {
-        add_byte_products<kType, kRows, kInputs, false>(rows, 0, n_pairs, inputs, call.n_rows, job.n_columns, lane,
-                                                        sums);
+        add_byte_products<kType, kRows, kInputs, false>(rows, n_pairs, inputs, call.n_rows, job.n_columns, lane, sums);
     }
     float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll

@@ -49,19 +49,16 @@ std::vector<std::byte> random_rows(WeightType type, std::int64_t n_rows, std::in
         }
         return rows;
     }
-    const auto block = as_size(traits_of(type).block_bytes);
-    for (std::size_t at = 0; at < rows.size(); at += block) {
-        const auto set_half = [&](std::size_t place) {
-            const F16 half = test::to_f16_truncated(test::uniform(generator, 0.004f, 0.02f));
-            std::memcpy(rows.data() + at + place, &half, sizeof half);
-        };
+    const FormatTraits& format = traits_of(type);
+    for (std::size_t at = 0; at < rows.size(); at += as_size(format.block_bytes)) {
         if (type == WeightType::kMxfp4) {
             rows[at] = static_cast<std::byte>(118 + generator() % 4);
-        } else if (type == WeightType::kQ6K) {
-            set_half(208);
-        } else {
-            set_half(0);
-            if (type == WeightType::kQ4K) set_half(2);
+            continue;
+        }
+        for (const int place : {format.scale_at, format.minimum_at}) {
+            if (place < 0) continue;
+            const F16 half = test::to_f16_truncated(test::uniform(generator, 0.004f, 0.02f));
+            std::memcpy(rows.data() + at + place, &half, sizeof half);
         }
     }
     return rows;
@@ -200,45 +197,92 @@ std::vector<float> random_inputs(std::int64_t n, std::uint32_t seed) {
     return values;
 }
 
+// 16 weights of a row with their inputs, which have one scale with 16 others.
+struct PartProduct {
+    float scale = 0, bias = 0;  // of the weights
+    float input_scale = 0;
+    int dot = 0, sum = 0;  // of whole numbers: products, inputs
+};
+template <WeightType kType>
+PartProduct product_of(const std::byte* row, std::int64_t part, const std::vector<float>& x) {
+    constexpr int kParts = traits_of(kType).group / kPartWeights;
+    float most = 0.0f;
+    for (std::int64_t j = part / 2 * 32; j < part / 2 * 32 + 32; ++j) most = std::max(most, std::abs(x[as_size(j)]));
+    const float factor = most > 0.0f ? 127.0f / most : 0.0f;
+    BlockPart weights = {};
+    read_part<kType>(reinterpret_cast<const std::uint8_t*>(row) + part / kParts * traits_of(kType).block_bytes,
+                     static_cast<int>(part % kParts), kBlockCodebooks, weights);
+    PartProduct product{weights.scale, weights.bias, most / 127.0f};
+    for (int j = 0; j < kPartWeights; ++j) {
+        const int code = static_cast<int>(std::rint(x[as_size(part * kPartWeights + j)] * factor));
+        product.dot += weights.codes[j] * code;
+        product.sum += code;
+    }
+    return product;
+}
+
 // A row of a matrix with a row of inputs, as a tile forms it: whole numbers for each
 // scale, one after the other.
 float dot_in_order(const WeightView& weight, std::int64_t row, const std::vector<float>& x) {
     float sum = 0.0f;
     with_block_type(weight.type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        constexpr int kParts = traits_of(kType).group / kPartWeights;
-        for (std::int64_t i = 0; i < weight.n_cols; i += 2 * kPartWeights) {
-            float most = 0.0f;
-            for (std::int64_t j = i; j < i + 32; ++j) most = std::max(most, std::abs(x[as_size(j)]));
-            const float factor = most > 0.0f ? 127.0f / most : 0.0f;
-            const float scale = most / 127.0f;
-            BlockPart parts[2];
-            int products[2] = {};
-            int inputs[2] = {};
-            for (int p = 0; p < 2; ++p) {
-                const std::int64_t part = i / kPartWeights + p;
-                const auto* const block = reinterpret_cast<const std::uint8_t*>(weight.row(row)) +
-                                          part / kParts * traits_of(kType).block_bytes;
-                read_part<kType>(block, static_cast<int>(part % kParts), kBlockCodebooks, parts[p]);
-                for (int j = 0; j < kPartWeights; ++j) {
-                    const float value = x[as_size(i + kPartWeights * p + j)];
-                    const int code = static_cast<int>(std::rint(value * factor));
-                    products[p] += parts[p].codes[j] * code;
-                    inputs[p] += code;
-                }
-            }
+        for (std::int64_t part = 0; part < weight.n_cols / kPartWeights; part += 2) {
+            PartProduct parts[2];
+            for (int p = 0; p < 2; ++p) parts[p] = product_of<kType>(weight.row(row), part + p, x);
             if (parts[0].scale == parts[1].scale && kType != WeightType::kQ6K) {
-                products[0] += products[1];
-                inputs[0] += inputs[1];
+                parts[0].dot += parts[1].dot;
+                parts[0].sum += parts[1].sum;
             }
             const int n = kType == WeightType::kQ6K ? 2 : 1;
             for (int p = 0; p < n; ++p) {
-                sum = std::fma(parts[p].scale * scale, static_cast<float>(products[p]), sum);
-                if (has_bias(kType)) sum = std::fma(parts[p].bias, scale * static_cast<float>(inputs[p]), sum);
+                const PartProduct& part_p = parts[p];
+                sum = std::fma(part_p.scale * part_p.input_scale, static_cast<float>(part_p.dot), sum);
+                if (has_bias(kType)) {
+                    sum = std::fma(part_p.bias, part_p.input_scale * static_cast<float>(part_p.sum), sum);
+                }
             }
         }
     });
     return sum;
+}
+
+// The same as a warp forms it: each lane has every 32nd pair of parts.
+float dot_of_warp(const WeightView& weight, std::int64_t row, const std::vector<float>& x) {
+    constexpr std::size_t kLanes = 32;
+    std::vector<float> sums(kLanes);
+    with_block_type(weight.type, [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        constexpr int kPairs = traits_of(kType).group / 32;
+        for (std::int64_t i = 0; i < weight.n_cols / 32; ++i) {
+            const std::int64_t block = i / kPairs, pair = i % kPairs;
+            std::int64_t first = 2 * pair, second = first + 1;
+            if (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+                first = pair / 2 * 4 + pair % 2, second = first + 2;
+            } else if (kType == WeightType::kQ6K) {
+                first = pair / 4 * 8 + pair % 4, second = first + 4;
+            }
+            std::vector<PartProduct> parts;
+            for (const std::int64_t part : {first, second}) {
+                parts.push_back(product_of<kType>(weight.row(row), 2 * kPairs * block + part, x));
+            }
+            if (kPairs == 1) {  // one scale
+                parts[0].dot += parts[1].dot;
+                parts[0].sum += parts[1].sum;
+                parts.pop_back();
+            }
+            float& sum = sums[as_size(i) % kLanes];
+            for (const PartProduct& part : parts) {
+                sum = std::fma(part.scale * part.input_scale, static_cast<float>(part.dot), sum);
+                if (!has_bias(kType)) continue;
+                sum = std::fma(part.bias * part.input_scale, static_cast<float>(part.sum), sum);
+            }
+        }
+    });
+    for (std::size_t distance = kLanes / 2; distance > 0; distance /= 2) {
+        for (std::size_t lane = 0; lane < distance; ++lane) sums[lane] += sums[lane + distance];
+    }
+    return sums[0];
 }
 
 template <typename T>
@@ -298,7 +342,46 @@ class TestCudaPrompts : public QObject {
         for (std::int64_t t = 0; t < n; ++t) {
             const std::vector<float> input(x.begin() + t * n_columns, x.begin() + (t + 1) * n_columns);
             for (std::int64_t r = 0; r < kRows; ++r) {
-                QCOMPARE(sums[as_size(t * kRows + r)], dot_in_order(here, r, input));
+                QCOMPARE(bits_of(sums[as_size(t * kRows + r)]), bits_of(dot_in_order(here, r, input)));
+            }
+        }
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
+    }
+
+    // One row of inputs or several, rows at any address: more pairs than a warp takes at
+    // once.
+    void fewRows_addTheirPairsByLane_data() {
+        QTest::addColumn<int>("type");
+        QTest::addColumn<int>("n");
+        for (const FormatTraits& format : kFormats) {
+            if (!format.is_blocks() || format.scale_at < 0) continue;
+            for (const int n : {1, 3}) {
+                QTest::addRow("%s, %d rows", format.name, n) << static_cast<int>(format.type) << n;
+            }
+        }
+    }
+    void fewRows_addTheirPairsByLane() {
+        QFETCH(int, type);
+        QFETCH(int, n);
+        const auto format = static_cast<WeightType>(type);
+        const std::int64_t n_columns = traits_of(format).group == 32 ? 33 * 32 : 6 * 256;
+        constexpr std::int64_t kRows = 19;
+        Gpu gpu;
+        const std::vector<std::byte> rows = random_rows(format, kRows, n_columns, 5);
+        const std::vector<float> x = random_inputs(n * n_columns, 6);
+        const float* const inputs = gpu.put(x);
+        const WeightView here{rows.data(), format, kRows, n_columns};
+        for (const std::size_t beyond : {0, 3}) {
+            std::vector<std::byte> moved(beyond);
+            moved.insert(moved.end(), rows.begin(), rows.end());
+            float* const y = gpu.put(std::vector<float>(as_size(n * kRows), 77.0f));
+            QCOMPARE(gpu.submit(ops::Multiply{{gpu.put(moved) + beyond, format, kRows, n_columns}, inputs, n, y}), 2);
+            const std::vector<float> sums = gpu.get(y, n * kRows);
+            for (std::int64_t t = 0; t < n; ++t) {
+                const std::vector<float> input(x.begin() + t * n_columns, x.begin() + (t + 1) * n_columns);
+                for (std::int64_t r = 0; r < kRows; ++r) {
+                    QCOMPARE(bits_of(sums[as_size(t * kRows + r)]), bits_of(dot_of_warp(here, r, input)));
+                }
             }
         }
         QCOMPARE(QString::fromStdString(gpu.close()), QString());
