@@ -145,9 +145,9 @@ struct StripGroup {
     // hardware prefetcher serves sequential reads best (0.97 of the speed of reading
     // alone; 0.88 with our requests beside it). Reads that jump within a strip need our
     // requests, into the second-level cache and twice, because surplus requests are
-    // dropped (Q6_K 0.93; once: 0.84). Zen 5 (rows_in_turn) was measured with the
-    // first-level cache. Distances were found by measuring.
-    static bool fetches_near() { return cpu_features().rows_in_turn; }
+    // dropped (Q6_K 0.93; once: 0.84). Zen 5 (rows_in_turn) and, with AVX2, Zen 3 were
+    // measured with the first-level cache. Distances were found by measuring.
+    static bool fetches_near() { return kStripHalves == 2 || cpu_features().rows_in_turn; }
     __attribute__((always_inline)) void fetch_next(bool near, int part) const {
         if (near) {
             fetch_part<kScales, true>(4096, part);
@@ -449,6 +449,56 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     }
 }
 
+// The same where a strip is two vectors wide: both are multiplied at once, so that a line
+// is read once and an input is loaded once for both.
+template <WeightType kType, int kTokens>
+void multiply_wide_strip_once(const std::uint8_t* strip, std::int64_t n_cols, const std::byte* const* inputs, float* y,
+                              std::int64_t y_stride) {
+    using Group = StripGroup<kType>;
+    const std::int64_t n_scales = n_cols / kInputsPerScale;
+    const bool near = Group::fetches_near();
+    const ByteGroup* x[kTokens];
+    for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
+    Vector eighths[kTokens][kScales][2];
+    for (auto& of_token : eighths) {
+        for (auto& of_scale : of_token) of_scale[0] = of_scale[1] = zero();
+    }
+    for (std::int64_t g = 0; g * kScales < n_scales; ++g) {
+        Group groups[2] = {Group(strip, g, 0), Group(strip, g, 1)};
+        groups[0].open();
+        groups[1].open();
+        const bool whole = (g + 1) * kScales <= n_scales;
+        unrolled<kScales>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kStep = decltype(index)::value / 2;
+            constexpr int kOdd = decltype(index)::value % 2;
+            constexpr int k = Group::step_scale(kStep, kOdd);
+            groups[0].fetch_next(near, decltype(index)::value);
+            if (!whole && g * kScales + k >= n_scales) return;
+            Bytes codes[2][2][kPartVectors];
+            Vector numbers[2][Group::kNumbers];
+            for (int half = 0; half < 2; ++half) {
+                for (int part = 0; part < 2; ++part) {
+                    for (int four = 0; four < kPartVectors; ++four) {
+                        codes[half][part][four] = groups[half].template codes<kStep, kOdd>(part, four);
+                    }
+                }
+                groups[half].template read_numbers<k>(numbers[half]);
+            }
+            for (int t = 0; t < kTokens; ++t) {
+                add_scale_of_strips<has_half_scales(kType), input_words(kType), code_range(kType), k,
+                                    kPlacesOf<kType>[2 * k], kPlacesOf<kType>[2 * k + 1]>(x[t][g], codes, numbers,
+                                                                                          eighths[t][k]);
+            }
+        });
+    }
+    for (int t = 0; t < kTokens; ++t) {
+        for (int half = 0; half < 2; ++half) {
+            store(y + t * y_stride + half * kLanes,
+                  sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[t][k][half]; }));
+        }
+    }
+}
+
 // Whether strips are unpacked into panels for many tokens (kernels/cpu_product_table.h).
 constexpr bool kHasStripPanels = kLanes == 8;
 
@@ -499,6 +549,14 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
         for (std::int64_t row = row_begin; row < row_end; row += n_strips * kInterleavedRows) {
             const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row));
             n_strips = once || row_end - row < kStripsAtOnce * kInterleavedRows ? 1 : kStripsAtOnce;
+            if constexpr (kStripHalves == 2) {
+                if (once) {
+                    (count == 1 ? multiply_wide_strip_once<kType, 1>
+                                : multiply_wide_strip_once<kType, 2>)(strip, weight.n_cols, inputs + first,
+                                                                      y + first * y_stride + row, y_stride);
+                    continue;
+                }
+            }
             for (int half = 0; half < kStripHalves; ++half) {
                 float* const to = y + first * y_stride + row + half * kLanes;
                 if (once) {
