@@ -8028,7 +8028,7 @@ Reading its headers…</source>
     </message>
     <message>
         <source>&amp;Device</source>
-        <translation>&amp;Thiết bị</translation>
+        <translation>Th&amp;iết bị</translation>
     </message>
     <message>
         <source>&amp;VRAM</source>
@@ -8128,7 +8128,7 @@ Reading its headers…</source>
     </message>
     <message>
         <source>&amp;Cancel</source>
-        <translation>&amp;Hủy</translation>
+        <translation>Hủ&amp;y</translation>
     </message>
     <message>
         <source>What was measured so far is kept</source>

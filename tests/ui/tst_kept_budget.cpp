@@ -148,6 +148,10 @@ class TestKeptBudget : public QObject {
         dialog->accept();
         QTRY_COMPARE(f.state(), State::Ready);
         QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() == nullptr);
+        engine::LoadRequest longer;
+        longer.model = "/models/longer";
+        longer.context = 65'536;
+        KeptBudget::keep(longer);
 
         QApplication::setActiveWindow(f.window.get());
         QTest::keyClick(f.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
@@ -160,6 +164,9 @@ class TestKeptBudget : public QObject {
         };
         typePath(QStringLiteral("/models/another"));
         QCOMPARE(dialog->request().context, std::int64_t{0});
+        typePath(QStringLiteral("/models/longer"));  // beyond the range of the field until then
+        QCOMPARE(dialog->request().context, std::int64_t{65'536});
+        QCOMPARE(dialog->view().requestForOthers().context, std::int64_t{0});
         typePath(model.path());
         QCOMPARE(dialog->request().context, std::int64_t{512});
         QApplication::setActiveWindow(dialog);
@@ -171,6 +178,7 @@ class TestKeptBudget : public QObject {
         QCOMPARE(dialog->request().context, std::int64_t{1024});
         typePath(QStringLiteral("/models/another"));
         QCOMPARE(dialog->request().context, std::int64_t{1024});  // chosen here
+        QCOMPARE(dialog->view().requestForOthers().context, std::int64_t{1024});
         dialog->reject();
     }
 

@@ -359,9 +359,8 @@ class TestLocalModels : public QObject {
         models.setQuiet(true);
         addWhole("a.gguf");
         const auto active = [&models] {
-            const QList<QTimer*> timers = models.findChildren<QTimer*>();
-            const auto found = std::ranges::find_if(timers, &QTimer::isActive);
-            return found == timers.end() ? nullptr : *found;
+            QTimer* const pause = models.findChild<QTimer*>(QStringLiteral("changes"));
+            return pause != nullptr && pause->isActive() ? pause : nullptr;
         };
         QTRY_VERIFY_WITH_TIMEOUT(active() != nullptr, 60'000);
         QSignalSpy ends(active(), &QTimer::timeout);

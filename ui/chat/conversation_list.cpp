@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QMainWindow>
 #include <QMenu>
 #include <QRegularExpression>
 #include <QTimer>
@@ -71,8 +72,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_search->setPlaceholderText(tr("Search"));
     describe(*m_search, tr("Search all conversations"));
     m_search->setClearButtonEnabled(true);
-    // Whatever column is widened: what the field is for can be read.
-    m_search->setMinimumWidth(m_search->fontMetrics().horizontalAdvance(m_search->placeholderText()) + kAroundSearch);
+    fitSearch();
     m_search->installEventFilter(this);
     m_archived->setText(tr("Archive"));
     m_archived->setCheckable(true);
@@ -505,6 +505,18 @@ void ConversationList::importFrom(const QString& file) {
     }
 }
 
+// Whatever column is widened: what the field is for can be read.
+void ConversationList::fitSearch() {
+    m_search->setMinimumWidth(m_search->fontMetrics().horizontalAdvance(m_search->placeholderText()) + kAroundSearch);
+}
+
+void ConversationList::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        fitSearch();
+    }
+}
+
 bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride && watched == m_search && !m_search->text().isEmpty() &&
         static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
@@ -534,9 +546,9 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
         const bool isTyped = !key->text().isEmpty() && key->text().front().isPrint() && !key->text().front().isSpace();
-        if (watched == m_view && isTyped &&
+        if (watched == m_view && isTyped && qobject_cast<QMainWindow*>(window()) != nullptr &&
             (key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0) {
-            event->ignore();  // a message, which the window takes; the list would mark another conversation
+            event->ignore();  // a message, which the main window takes; the list would mark another conversation
             return true;
         }
         if (watched == m_view && key->key() == Qt::Key_Delete) {

@@ -74,8 +74,10 @@ class ConversationList : public QWidget {
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
   private:
+    void fitSearch();
     void placeNotice();
     ConversationId currentId() const;
     void openIndex(const QModelIndex& index);

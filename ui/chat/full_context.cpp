@@ -43,11 +43,11 @@ QList<Message> seenPart(const QList<Message>& path) {
     return seen;
 }
 
-// Whether each expert stays where it is, so that the speed does too: no costs need be known
-// for that.
+// Whether nothing that decides about speed changes, whose costs need not be known then: places and formats of
+// experts, and what a note says (no room to copy experts, a cache of keys and values that lies in RAM in part).
 bool allStay(const EngineController& engine, const engine::ReplanPreview& preview) {
     const auto snapshot = engine.snapshot();
-    return snapshot &&
+    return snapshot && preview.bytes_to_move == 0 && preview.plan.note.empty() &&
            std::equal(preview.plan.places.begin(), preview.plan.places.end(), snapshot->experts.place.begin(),
                       snapshot->experts.place.end(),
                       [](engine::Place then, std::uint8_t now) { return static_cast<std::uint8_t>(then) == now; });

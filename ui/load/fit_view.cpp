@@ -37,6 +37,7 @@ namespace {
 constexpr quint64 kBytesPerMiB = quint64{1} << 20;
 constexpr int kVerdictLines = 3, kSpeedLines = 2, kFitLegendLines = 2;
 constexpr quint64 kPlenty = quint64{64} << 30;   // until the machine is known
+constexpr double kContextRange = 32768;          // until the model is known
 const QString kFromFile = QStringLiteral("\n");  // no path and no family's name
 
 QString withoutTemplateText() {
@@ -80,6 +81,7 @@ FitView::FitView(QWidget* parent)
         showSpeed();
     });
     connect(m_measure, &QPushButton::clicked, this, &FitView::measureOrCancel);
+    connect(m_context, &ValueSlider::changed, this, [this] { m_choseContext |= !m_filling; });
     for (ValueSlider* slider : {m_vram, m_ram, m_context, m_neuronCache}) {
         connect(slider, &ValueSlider::changed, this, &FitView::choiceChanged);
     }
@@ -110,7 +112,7 @@ void FitView::build() {
     m_context->setToolTip(tr("Tokens that a conversation can hold"));
     m_vram->setByteRange(0, kPlenty);
     m_ram->setByteRange(0, kPlenty);
-    m_context->setRange(0, 32768, 256, 0);
+    m_context->setRange(0, kContextRange, 256, 0);
     m_vram->setLowestText(tr("all there is"));
     m_ram->setLowestText(tr("what is free"));
     m_context->setLowestText(tr("the model's own"));
@@ -241,7 +243,7 @@ void FitView::setRequest(const engine::LoadRequest& request) {
     choose(device);
     m_vram->setBytes(request.vram_bytes);
     m_ram->setBytes(request.ram_bytes);
-    m_context->setValue(static_cast<double>(request.context));
+    proposeContext(request.context);
     setKv(*m_kv, request.kv);
     m_quality->set(request.quality, request.quant.experts);
     m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
@@ -254,18 +256,23 @@ void FitView::setRequest(const engine::LoadRequest& request) {
 void FitView::setModel(const QString& model) {
     m_model = model;
     chooseTemplate(KeptBudget::chatTemplate(model));
-    // The context before was the other model's, unless it was chosen here.
-    if (engine::LoadRequest kept = request(); kept.context == m_base.context) {
+    if (!m_choseContext) {  // the one shown was the other model's
+        engine::LoadRequest kept = request();
         kept.context = 0;
         KeptBudget::applyTo(kept);
-        m_base.context = kept.context;
-        m_filling = true;
-        m_context->setValue(static_cast<double>(kept.context));
-        m_filling = false;
+        proposeContext(kept.context);
     }
     forgetEstimate();
     setVerdict(tr("Looking at the model…"), Verdict::Good);
     choiceChanged();
+}
+
+void FitView::proposeContext(std::int64_t context) {
+    const bool wasFilling = std::exchange(m_filling, true);
+    m_context->setRange(0, std::max(kContextRange, static_cast<double>(context)), 256, 0);
+    m_context->setValue(static_cast<double>(context));
+    m_choseContext = false;
+    m_filling = wasFilling;
 }
 
 void FitView::setHeld(const engine::FitHeld& held) {
@@ -286,6 +293,14 @@ engine::LoadRequest FitView::request() const {
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
     request.neuron_cache_bytes = m_vram->isEnabled() ? m_neuronCache->bytes() : 0;
     request.chat_template = m_chosenTemplate.toStdString();
+    return request;
+}
+
+engine::LoadRequest FitView::requestForOthers() const {
+    engine::LoadRequest request = this->request();
+    if (!m_choseContext) {
+        request.context = 0;
+    }
     return request;
 }
 
@@ -363,7 +378,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
             0, std::max<quint64>(estimate.fits ? std::min(ramAvailable, ofUse) : ramAvailable, m_ram->bytes()));
     }
     if (const qint64 most = estimate.shape.spec.max_context; most > 0) {
-        m_context->setRange(0, static_cast<double>(std::max<qint64>(most, 256)), 256, 0);
+        m_context->setRange(0, std::max({static_cast<double>(most), 256.0, m_context->value()}), 256, 0);
     }
     m_filling = false;
 

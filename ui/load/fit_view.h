@@ -38,6 +38,8 @@ class FitView : public QWidget {
     void setHeld(const engine::FitHeld& held);
     // The choices, as a load takes them.
     engine::LoadRequest request() const;
+    // The same for other models: with a context only if it was chosen here.
+    engine::LoadRequest requestForOthers() const;
 
     bool isEstimating() const;
     // The newest; nothing if none is known or the model cannot be used.
@@ -74,6 +76,7 @@ class FitView : public QWidget {
     void fillTemplates();
     void chooseTemplate(const QString& chosen);
     void templateChosen(int index);
+    void proposeContext(std::int64_t context);
     void choiceChanged();
     void deviceChosen();
     void ask();
@@ -96,6 +99,7 @@ class FitView : public QWidget {
     bool m_asked = false;
     QString m_askedModel;  // of the last request
     bool m_filling = false;
+    bool m_choseContext = false;  // the person, here
     Verdict m_shownVerdict = Verdict::Bad;
     bool m_mayMeasure = true;
     bool m_isMeasuring = false;

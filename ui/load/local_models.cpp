@@ -110,6 +110,7 @@ LocalModels::LocalModels(std::vector<engine::ModelPlace> places, const Pauses& p
       m_againTimer(this) {
     m_thread.setMaxThreadCount(1);
     m_changeTimer.setSingleShot(true);
+    m_changeTimer.setObjectName(QStringLiteral("changes"));
     m_againTimer.setSingleShot(true);
     connect(&m_changeTimer, &QTimer::timeout, this, &LocalModels::searchByItself);
     connect(&m_againTimer, &QTimer::timeout, this, [this] {

@@ -124,10 +124,10 @@ void OpenModelDialog::offer(LocalModels& models) {
     arrange();
     m_estimates = new QTimer(this);
     callAfter(*m_estimates, kOfferDelayMs, this,
-              [this, &models] { models.estimate(m_view->request(), heldBy(m_engine)); });
+              [this, &models] { models.estimate(m_view->requestForOthers(), heldBy(m_engine)); });
     // The named model does not affect those of the list.
     const auto choices = [this] {
-        const engine::LoadRequest now = m_view->request();
+        const engine::LoadRequest now = m_view->requestForOthers();
         return std::tuple(now.device, now.vram_bytes, now.ram_bytes, now.context, now.kv, now.quality.min_mean_bits,
                           now.quality.max_loss, now.quality.max_kl, now.quant.experts, now.cache,
                           now.neuron_cache_bytes);
@@ -152,7 +152,7 @@ void OpenModelDialog::offer(LocalModels& models) {
     connect(&models, &QAbstractItemModel::modelReset, m_offered, mark);
     mark();
     models.search();
-    models.estimate(m_view->request(), heldBy(m_engine));
+    models.estimate(m_view->requestForOthers(), heldBy(m_engine));
 }
 
 void OpenModelDialog::showTemplate() {

@@ -318,7 +318,7 @@ void BenchmarkPanel::showSnapshot(const engine::Snapshot& snapshot) {
         return;
     }
     // The first snapshot of a model may be of the one before, with other limits.
-    if (m_hasLimits && (!(m_planB->setting() == m_beginningOfB) || m_planB->isAncestorOf(focusWidget()))) {
+    if (m_hasLimits && (!(m_planB->setting() == m_beginningOfB) || m_planB->isAncestorOf(window()->focusWidget()))) {
         return;
     }
     const BudgetSetting inForce = settingInForce(engine());

@@ -254,7 +254,7 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     }
     // The sliders' ranges follow other programs' memory, but not while the user operates
     // them.
-    if (!m_hasLimits || (m_form->setting() == m_inForce && !m_form->isAncestorOf(focusWidget()))) {
+    if (!m_hasLimits || (m_form->setting() == m_inForce && !m_form->isAncestorOf(window()->focusWidget()))) {
         m_form->setLimits(*model, snapshot);
         m_form->setSetting(m_inForce);
         m_hasLimits = true;
@@ -356,14 +356,14 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         : p.was_timed
             ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
             : tr("%1 to move, at least %2 (not timed yet).").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
-    if (p.quantized > 0) {
-        move += u' ' + tr("Less for experts that were quantized before.");
-    }
+    // Three lines have room.
+    move += u' ' + (p.quantized > 0 ? tr("Less for experts that were quantized before.")
+                                    : tr("Pale, below the bars: the plan after."));
     m_planNote->setText(engineText(p.plan.note));
     m_planNote->setVisible(!p.plan.note.empty());  // in the last row: nothing moves
     m_problem.clear();
     say({});
-    setHint(move + u' ' + tr("Pale, below the bars: the plan after."));
+    setHint(move);
     m_previewed = m_form->setting();  // a later change would have dropped this preview
     m_plan = p.plan;
     showBars();

@@ -116,7 +116,7 @@ class StackedBar : public PlotWidget {
     bool m_ownScales = false;
     int m_reservedRows = 0, m_reservedLines = 0;
     int m_keptRows = 0;                     // the most that there were
-    std::vector<LegendEntry> m_keptLegend;  // the highest that there was
+    std::vector<LegendEntry> m_keptLegend;  // the highest that there was, at the width of then
     Axis m_x;
     QRect m_area;  // of all bars
     std::optional<PartIndex> m_current;
