@@ -26,10 +26,20 @@ __device__ inline SharedPlace shared_place(void* place) {
 
 // The copies of one thread, in groups: commit() ends a group. The data is visible to this
 // thread after wait(), to others after a barrier behind it. In the tests' host layer it
-// arrives no earlier than that, and the place holds NaN from copy() until then. Empty in
-// code for GPUs before compute capability 8.0, which never calls it.
+// arrives no earlier than that, and the place holds NaN from copy() until then; copies
+// that nobody waited for are a problem (cuda_host::problems()), since on a GPU they
+// arrive in memory that has another use by then. Empty in code for GPUs before compute
+// capability 8.0, which never calls it.
 class AsyncCopies {
   public:
+#ifdef OFFSTAGE_CUDA_ON_HOST
+    AsyncCopies() = default;
+    AsyncCopies(const AsyncCopies&) = delete;
+    AsyncCopies& operator=(const AsyncCopies&) = delete;
+    ~AsyncCopies() {
+        if (!copies_.empty()) cuda_host::report("a thread did not wait for its copies to shared memory");
+    }
+#endif
     // kBytes: 4, 8 or 16, both addresses multiples of it. Only the first n are read;
     // zeros follow them.
     template <int kBytes = 16>

@@ -166,7 +166,7 @@ __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows]
         if (left >= Stages::kRoom) {  // bytes of the row alone
             for_words(
                 [&](int, int place, const unsigned char* source) { copies.copy_word(places + to + place, source); });
-        } else {
+        } else if (left > 0) {  // nobody would wait for copies beyond the row
             for_words([&](int r, int place, const unsigned char* source) {
                 const int n = left - static_cast<int>(source - from[r]) + first_beyond[r] - 16 * lane;
                 if (n > 0) copies.copy(stages + to + place + 16 * lane, source, n < 16 ? n : 16);

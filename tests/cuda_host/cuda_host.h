@@ -56,7 +56,8 @@ std::vector<std::size_t> pageable_copies();
 std::size_t taken_bytes();
 
 // Errors that a real GPU might not have shown: writes beside an allocation or beside
-// shared memory, frees of unknown addresses, memory never freed; and kernels that used an
+// shared memory, copies to it that nobody waited for, frees of unknown addresses, memory
+// never freed; and kernels that used an
 // invalid address, after which every call fails as it does after lose_context(). Checks
 // all allocations. Empty: none.
 std::vector<std::string> problems();

@@ -189,6 +189,9 @@ cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::si
 // Replaces griddepcontrol.wait.
 void wait_for_previous();
 
+// Adds what a kernel did wrong to problems(), once.
+void report(const char* problem);
+
 // In the place of cudaGraphAddKernelNode or, `early`, of cudaGraphAddNode with a
 // programmatic edge from the only dependency, a kernel: then one block runs as far as
 // wait_for_previous() before that kernel, and the one before it, begin. The parameters

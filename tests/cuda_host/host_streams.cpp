@@ -99,6 +99,12 @@ void enqueue(cudaStream_t stream, std::function<void()> task) {
     enqueue_locked(stream, std::move(task));
 }
 
+void report(const char* problem) {
+    const std::lock_guard lock(host().mutex);
+    std::vector<std::string>& all = host().problems;
+    if (std::find(all.begin(), all.end(), problem) == all.end()) all.emplace_back(problem);
+}
+
 cudaError_t start(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes, cudaStream_t stream,
                   std::function<void()> thread) {
     Host& h = host();

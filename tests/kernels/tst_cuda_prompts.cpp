@@ -55,6 +55,13 @@ std::vector<std::byte> random_rows(WeightType type, std::int64_t n_rows, std::in
             rows[at] = static_cast<std::byte>(118 + generator() % 4);
             continue;
         }
+        if (type == WeightType::kIq1M) {  // a digit in each of four words
+            const unsigned half = test::to_f16_truncated(test::uniform(generator, 0.004f, 0.02f)).bits;
+            for (std::size_t i = 0; i < 4; ++i) {
+                std::byte& upper = rows[at + 49 + 2 * i];
+                upper = (upper & std::byte{15}) | static_cast<std::byte>((half >> (4 * i) & 15u) << 4u);
+            }
+        }
         for (const int place : {format.scale_at, format.minimum_at}) {
             if (place < 0) continue;
             const F16 half = test::to_f16_truncated(test::uniform(generator, 0.004f, 0.02f));
@@ -349,22 +356,25 @@ class TestCudaPrompts : public QObject {
     }
 
     // One row of inputs or several, rows at any address: more pairs than a warp takes at
-    // once.
+    // once, or three times as many as it takes.
     void fewRows_addTheirPairsByLane_data() {
         QTest::addColumn<int>("type");
         QTest::addColumn<int>("n");
+        QTest::addColumn<int>("n_columns");
         for (const FormatTraits& format : kFormats) {
-            if (!format.is_blocks() || format.scale_at < 0) continue;
-            for (const int n : {1, 3}) {
-                QTest::addRow("%s, %d rows", format.name, n) << static_cast<int>(format.type) << n;
+            if (!format.is_blocks()) continue;
+            const int n_columns = format.group == 32 ? 33 * 32 : 6 * 256;
+            for (const auto& [n, columns] : {std::pair{1, n_columns}, {3, n_columns}, {1, 3 * 32 * 32}}) {
+                QTest::addRow("%s, %d rows, %d columns", format.name, n, columns)
+                    << static_cast<int>(format.type) << n << columns;
             }
         }
     }
     void fewRows_addTheirPairsByLane() {
         QFETCH(int, type);
         QFETCH(int, n);
+        QFETCH(int, n_columns);
         const auto format = static_cast<WeightType>(type);
-        const std::int64_t n_columns = traits_of(format).group == 32 ? 33 * 32 : 6 * 256;
         constexpr std::int64_t kRows = 19;
         Gpu gpu;
         const std::vector<std::byte> rows = random_rows(format, kRows, n_columns, 5);
