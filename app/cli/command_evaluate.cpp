@@ -179,8 +179,9 @@ int run_kl(const EvaluateOptions& options, const std::stop_token& stop) {
     const std::uint64_t n_lost = file.n_lost();
     file.require_readable(file.bytes());
     const engine::LogitFile base(file.bytes(), options.kl_base);
-    engine::LoadedModel model(evaluation_request(options, base.header().n_context), engine::LoadedModel::Text::kWanted,
-                              progress_on_terminal(), stop);
+    engine::LoadRequest request = evaluation_request(options, base.header().n_context);
+    request.text_needs = engine::TextNeeds::kNothing;  // the base has tokens
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), stop);
     EvaluationLine line;
     const engine::KlDivergence result =
         engine::measure_kl_divergence(model, base, options.limit, line.callback(), stop);

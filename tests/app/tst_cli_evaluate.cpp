@@ -1,6 +1,7 @@
 // offstage-cli evaluate, and sensitivity with tasks: results as text and JSON, files of
 // llama.cpp's logits, refusals, and Ctrl+C.
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -152,6 +153,28 @@ class TestCliEvaluate : public QObject {
         QVERIFY2(strided.status == 0, strided.err.constData());
         QCOMPARE(strided.json()[QLatin1String("n_tokens")].toInt(), 149);
         QVERIFY(strided.json()[QLatin1String("rule")].toString().startsWith(QStringLiteral("transformers: ")));
+    }
+
+    void klDivergence_needsNoTokenizer() {
+        constexpr qint32 kContext = 8, kVocab = 64, kScoredRows = 3;
+        QByteArray bytes("_logits_");
+        for (const qint32 number : {kContext, kVocab, 1, 5, 9, 2, 6, 5, 3, 1, 7}) {
+            bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+        }
+        const float numbers[] = {0, -std::log(float{kVocab})};  // scale and minimum: every token is as probable
+        for (qint32 row = 0; row < kScoredRows; ++row) {
+            bytes.append(reinterpret_cast<const char*>(numbers), sizeof numbers).append(2 * kVocab, '\0');
+        }
+        const QTemporaryDir folder;
+        const QString base = folder.filePath(QStringLiteral("base"));
+        write(base, bytes);
+        const CliOutcome outcome =
+            runCli(words(QStringLiteral("evaluate --threads 1 --model synthetic:mixtral-mini?layers=1&vocab=64 --task "
+                                        "kl-divergence --kl-base %1 --json"),
+                         {base}),
+                   {}, folder.path());
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
+        QCOMPARE(outcome.json()[QLatin1String("n_tokens")].toInt(), int{kScoredRows});
     }
 
     void wrongInput_isTold_data() {
