@@ -56,6 +56,7 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine:
         if (!options.model.names_cache) load.cache = engine::CacheKind::kStatic;
         if (!options.model.names_prefetch) load.prefetch = engine::PrefetchMode::kOff;
     }
+    if (!options.text.empty()) load.text_needs = engine::TextNeeds::kTokenizer;
     const auto text = options.text.empty() ? engine::LoadedModel::Text::kNotNeeded : engine::LoadedModel::Text::kWanted;
     engine::LoadedModel model(load, text, progress_on_terminal(), {});
     if (!options.text.empty()) {

@@ -184,6 +184,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::stri
         }
         return report;
     }
+    request.text_needs = TextNeeds::kTokenizer;
     std::unique_ptr<ReferenceLogits> reference;
     std::vector<TokenId> tokens;
     std::vector<std::uint8_t> counts;
