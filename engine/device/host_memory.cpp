@@ -1,9 +1,10 @@
 #include "engine/device/host_memory.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <exception>
-#include <functional>
+#include <iterator>
 #include <new>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -87,42 +88,51 @@ void HostMemory::release(void* data, std::size_t bytes) noexcept {
 }
 
 AddressSpace::~AddressSpace() {
-    for (const Range& range : ranges_) munmap(range.begin, range.bytes);
+    for (const auto& [begin, range] : ranges_) munmap(begin, range.bytes);
 }
 
 bool AddressSpace::add_range(std::size_t bytes) noexcept {
-    std::size_t before = kFirstRangeBytes;
-    for (const Range& range : ranges_) before += range.bytes;
-    std::size_t wanted = addresses_are_limited() ? bytes : std::max(before, bytes);
-    void* begin = map(wanted);
-    if (begin == nullptr) begin = map(wanted = bytes);
-    if (begin == nullptr) return false;
+    std::size_t wanted = addresses_are_limited() ? bytes : std::max(kFirstRangeBytes + range_bytes_, bytes);
+    void* memory = map(wanted);
+    if (memory == nullptr) memory = map(wanted = bytes);
+    if (memory == nullptr) return false;
+    auto* const begin = static_cast<std::byte*>(memory);
     try {
-        ranges_.push_back({static_cast<std::byte*>(begin), wanted});
-        return true;
+        ranges_.emplace(begin, Range{wanted});
     } catch (const std::bad_alloc&) {
         munmap(begin, wanted);
         return false;
     }
+    newest_ = begin;
+    range_bytes_ += wanted;
+    return true;
 }
 
 void* AddressSpace::allocate(std::size_t bytes) noexcept {
+    if (bytes == 0) return nullptr;
     bytes = counted_bytes(bytes);
     const std::lock_guard lock(mutex_);
-    if ((ranges_.empty() || ranges_.back().bytes - ranges_.back().used < bytes) && !add_range(bytes)) return nullptr;
-    Range& range = ranges_.back();
-    ++range.n_blocks;
-    return range.begin + std::exchange(range.used, range.used + bytes);
+    auto range = ranges_.find(newest_);
+    if (range == ranges_.end() || range->second.bytes - range->second.used < bytes) {
+        if (!add_range(bytes)) return nullptr;
+        range = ranges_.find(newest_);
+    }
+    ++range->second.n_blocks;
+    return newest_ + std::exchange(range->second.used, range->second.used + bytes);
 }
 
 void AddressSpace::release(void* data, std::size_t) noexcept {
     if (data == nullptr) return;
     const std::lock_guard lock(mutex_);
-    const auto range = std::find_if(ranges_.begin(), ranges_.end(), [data](const Range& each) {
-        return std::less_equal<>()(each.begin, data) && std::less<>()(data, each.begin + each.bytes);
-    });
-    if (--range->n_blocks > 0) return;
-    munmap(range->begin, range->bytes);
+    auto range = ranges_.upper_bound(static_cast<std::byte*>(data));
+    const bool known = range != ranges_.begin() && data < std::prev(range)->first + std::prev(range)->second.bytes;
+    assert(known && "a block of other memory");
+    if (!known) return;
+    --range;
+    if (--range->second.n_blocks > 0) return;
+    munmap(range->first, range->second.bytes);
+    range_bytes_ -= range->second.bytes;
+    if (range->first == newest_) newest_ = nullptr;
     ranges_.erase(range);
 }
 

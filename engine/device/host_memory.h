@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <vector>
 
 #include "engine/device/arena.h"
 
@@ -29,7 +29,10 @@ class HostMemory final : public MemorySource {
 // Addresses without a check of the machine's RAM: for dry runs, which touch hardly any of
 // them. Blocks lie one behind the other in ranges, each as large as all before it, since
 // the system takes its time for every range: a released block's addresses come again when
-// all of its range are released. Aligned as Arena's blocks. Any thread.
+// all of its range are released. Blocks must not outlive the object, which gives all
+// ranges back. Aligned as Arena's blocks. Any thread. Where addresses are limited
+// (ulimit -v, -d) each block is a range, and so it is where the system refuses a larger
+// one, as with vm.overcommit_memory=2, which counts addresses as memory in use.
 class AddressSpace final : public MemorySource {
   public:
     ~AddressSpace() override;
@@ -38,7 +41,6 @@ class AddressSpace final : public MemorySource {
 
   private:
     struct Range {
-        std::byte* begin = nullptr;
         std::size_t bytes = 0;
         std::size_t used = 0;      // from the beginning, released blocks among them
         std::size_t n_blocks = 0;  // not released
@@ -46,7 +48,9 @@ class AddressSpace final : public MemorySource {
     bool add_range(std::size_t bytes) noexcept;
 
     std::mutex mutex_;
-    std::vector<Range> ranges_;  // the last one is handed out
+    std::map<std::byte*, Range> ranges_;  // by their beginning
+    std::byte* newest_ = nullptr;         // is handed out; nullptr: none
+    std::size_t range_bytes_ = 0;         // of all
 };
 
 }  // namespace offstage::engine

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <QTest>
@@ -42,12 +45,20 @@ QString error_of(Arena& arena, std::size_t bytes) {
     return {};
 }
 
-// Of this process, 4 KiB each.
-std::size_t n_mapped_pages() {
+// Of this process.
+std::size_t mapped_bytes() {
     std::ifstream sizes("/proc/self/statm");
-    std::size_t n = 0;
-    sizes >> n;
-    return n;
+    std::size_t n_pages = 0;
+    sizes >> n_pages;
+    return n_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+bool addresses_are_limited() {
+    for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return true;
+    }
+    return false;
 }
 
 std::uint64_t used(const Arena& arena, MemoryUse use) {
@@ -77,6 +88,7 @@ class TestArena : public QObject {
     void host_memory_refuses_what_machine_lacks();
     void address_space_hands_out_many_blocks_of_few_ranges();
     void address_space_gives_ranges_back();
+    void address_space_takes_what_is_asked_where_limited();
 };
 
 void TestArena::allocate_counts_rounded_bytes_by_use() {
@@ -278,6 +290,7 @@ void TestArena::host_memory_refuses_what_machine_lacks() {
 void TestArena::address_space_hands_out_many_blocks_of_few_ranges() {
     constexpr std::size_t kBytes = (std::size_t{24} << 20) + 1, kCounted = (std::size_t{24} << 20) + 256;
     constexpr std::size_t kBlocks = 15'000, kMostRanges = 32;
+    if (addresses_are_limited()) QSKIP("This process has a limit of addresses.");
     AddressSpace source;
     Arena arena("a test", source, std::uint64_t{1} << 44);
     std::vector<DeviceBlock> blocks;
@@ -302,19 +315,43 @@ void TestArena::address_space_hands_out_many_blocks_of_few_ranges() {
 
 // What others hold of a range stays.
 void TestArena::address_space_gives_ranges_back() {
+    if (addresses_are_limited()) QSKIP("This process has a limit of addresses.");
     AddressSpace source;
     Arena arena("a test", source, std::uint64_t{1} << 44);
-    const std::size_t before = n_mapped_pages();
+    const std::size_t before = mapped_bytes();
     std::vector<DeviceBlock> blocks;
     for (int i = 0; i < 1000; ++i) blocks.push_back(arena.allocate(std::size_t{1} << 30, MemoryUse::kExperts, "it"));
-    QVERIFY(n_mapped_pages() >= before + (std::size_t{1000} << 18));
+    QVERIFY(mapped_bytes() >= before + (std::size_t{1000} << 30));
     const DeviceBlock kept = std::move(blocks[500]);
     kept.data()[7] = std::byte{7};
     blocks.clear();
     QVERIFY(kept.data()[7] == std::byte{7});
     const DeviceBlock other = arena.allocate(std::size_t{1} << 30, MemoryUse::kExperts, "it");
     QVERIFY(other.data()[7] == std::byte{});
-    QVERIFY(n_mapped_pages() < before + (std::size_t{1000} << 18));
+    QVERIFY(mapped_bytes() < before + (std::size_t{1000} << 30));
+}
+
+// Each block is a range of its own then.
+void TestArena::address_space_takes_what_is_asked_where_limited() {
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    rlimit before{};
+    QCOMPARE(getrlimit(RLIMIT_AS, &before), 0);
+    if (before.rlim_cur != RLIM_INFINITY) QSKIP("This process has a limit of addresses.");
+    rlimit limited = before;
+    limited.rlim_cur = mapped_bytes() + (std::size_t{1} << 40);
+    AddressSpace source;
+    QCOMPARE(setrlimit(RLIMIT_AS, &limited), 0);
+    const std::size_t mapped = mapped_bytes();
+    std::vector<void*> blocks;
+    for (int i = 0; i < 3000; ++i) blocks.push_back(source.allocate(kBytes));
+    const std::size_t taken = mapped_bytes() - mapped;
+    QCOMPARE(setrlimit(RLIMIT_AS, &before), 0);
+    QVERIFY(std::find(blocks.begin(), blocks.end(), nullptr) == blocks.end());
+    QVERIFY2(taken < 3100 * kBytes, qPrintable(QString::number(taken)));
+    for (std::size_t i = 0; i < blocks.size(); i += 2) source.release(blocks[i], kBytes);
+    for (std::size_t i = 1; i < blocks.size(); i += 2) source.release(blocks[i], kBytes);
+    QVERIFY(mapped_bytes() < mapped + 100 * kBytes);
+    QVERIFY(source.allocate(0) == nullptr);
 }
 
 QTEST_GUILESS_MAIN(TestArena)
