@@ -52,14 +52,16 @@ std::int64_t CpuOperations::State::divide(const ExpertCall& call, const std::byt
 
 void CpuOperations::State::by_bf16_rows(kernels::CpuProduct product, kernels::Span<ExpertCall> calls,
                                         const float* inputs, const std::int32_t* row_token, float* out) {
+    const bool rounds = product == kernels::CpuProduct::kExpertBf16Pairs;
     rounded_pieces.clear();
     std::int64_t n_partials = 0;
-    std::int32_t first_token = 0;
+    std::int32_t first_token = 0;  // of the rounded ones
     std::int32_t last_token = -1;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const ExpertCall& call = calls[i];
         if (call.n_rows == 0 || products[i] != product) continue;
         n_partials = divide(call, nullptr, n_partials);
+        if (!rounds) continue;
         const auto [least, most] =
             std::minmax_element(row_token + call.first_row, row_token + call.first_row + call.n_rows);
         first_token = last_token < 0 ? *least : std::min(first_token, *least);
@@ -67,10 +69,10 @@ void CpuOperations::State::by_bf16_rows(kernels::CpuProduct product, kernels::Sp
     }
     if (rounded_pieces.empty()) return;
     const std::int64_t hidden = rounded_pieces.front().call->weights.layout.hidden_dim;  // the model's
-    const bool rounds = product == kernels::CpuProduct::kExpertBf16Pairs;
-    const std::int64_t n_tokens = last_token - first_token + 1;
-    kernels::Bf16* const narrow = room(narrow_inputs, rounds ? n_tokens * hidden : 0);
+    kernels::Bf16* narrow = nullptr;
     if (rounds) {
+        const std::int64_t n_tokens = last_token - first_token + 1;
+        narrow = room(narrow_inputs, n_tokens * hidden);
         pool.parallel_for(n_tokens, 4, [&](std::int64_t begin, std::int64_t end, int) {
             kernels.narrow_bf16(inputs + (first_token + begin) * hidden, (end - begin) * hidden,
                                 narrow + begin * hidden);
