@@ -73,17 +73,17 @@ void run(InstructionSet set, const Block& block, const std::vector<Bf16>& x, con
     std::vector<std::byte> room(static_cast<std::size_t>(size) + 2 * 64, std::byte{0xff});
     std::byte* const scratch = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64);
     const std::byte guard = scratch[size];
-    NeuronCounts counts;
     if (rounds) {
+        NeuronCounts counts;
         expert_ffn_bf16(set)(block.view(), rows.data(), n_tokens, begin, end, out, scratch, counts);
+        if (block.layout.spec.theta == 0) {
+            QCOMPARE(counts.neurons, std::uint64_t{0});
+        } else {
+            QCOMPARE(counts.neurons, static_cast<std::uint64_t>(n_tokens * (end - begin)));
+            QVERIFY(end <= begin + 1 || (counts.active > 0 && counts.active < counts.neurons));
+        }
     } else {
         expert_ffn_widened(set)(block.view(), wide_rows.data(), n_tokens, begin, end, out, scratch);
-    }
-    if (block.layout.spec.theta == 0) {
-        QCOMPARE(counts.neurons, std::uint64_t{0});
-    } else {
-        QCOMPARE(counts.neurons, static_cast<std::uint64_t>(n_tokens * (end - begin)));
-        QVERIFY(end <= begin + 1 || (counts.active > 0 && counts.active < counts.neurons));
     }
     QCOMPARE(scratch[size], guard);
 }
