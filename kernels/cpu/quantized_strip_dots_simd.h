@@ -106,7 +106,7 @@ struct StripGroup {
     static constexpr int kBlockBytes = traits_of(kType).block_bytes;
     static constexpr bool kLarge = traits_of(kType).group == kGroup;
     // Whether bytes are read in address order: not where upper bits lie apart from lower
-    // ones, nor by vectors that take half a strip.
+    // ones. Vectors of half a strip never ask: they fetch near.
     static constexpr bool kInOrder =
         kStripHalves == 1 && (!kLarge || kType == WeightType::kQ4K || kType == WeightType::kIq4Xs);
     static constexpr int kBytes = kRows * kBlockBytes * (kLarge ? 1 : kGroup / traits_of(kType).group);
@@ -557,6 +557,7 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
                     continue;
                 }
             }
+            // No `else`: GCC's inner loops are longer without the instantiations unused then.
             for (int half = 0; half < kStripHalves; ++half) {
                 float* const to = y + first * y_stride + row + half * kLanes;
                 if (once) {
