@@ -169,7 +169,7 @@ class TestCliEvaluate : public QObject {
         const QString base = folder.filePath(QStringLiteral("base"));
         write(base, bytes);
         const CliOutcome outcome =
-            runCli(words(QStringLiteral("evaluate --threads 1 --model synthetic:mixtral-mini?layers=1&vocab=64 --task "
+            runCli(words(QStringLiteral("evaluate --threads 1 --model synthetic:fine?layers=1&vocab=64 --task "
                                         "kl-divergence --kl-base %1 --json"),
                          {base}),
                    {}, folder.path());
