@@ -640,7 +640,9 @@ void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked() {
     backend->end_repeated();
     const int waits = cuda_host::calls_of("cudaEventSynchronize");
     backend->host_wait(there);
-    QCOMPARE(cuda_host::calls_of("cudaEventSynchronize"), waits + 1);
+    // A kernel that has failed already is seen by the next launch: then nothing waits.
+    const int asked = cuda_host::calls_of("cudaEventSynchronize") - waits;
+    QVERIFY2(asked == 1 || (asked == 0 && refused.isEmpty()), qPrintable(QString::number(asked)));
     QCOMPARE(backend->ok(), !refused.isEmpty());
     if (backend->ok()) QCOMPARE(host.host()[7], 3.0f);
     cuda_host::lose_context(false);
