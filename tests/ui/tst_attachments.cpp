@@ -591,6 +591,9 @@ class TestAttachments : public QObject {
         QCOMPARE(read.error, QString());
         QCOMPARE(read.conversations.first().messages.first().attachments, prompt.attachments);
         QVERIFY(conversationToMarkdown(conversation).contains(QLatin1String(kFramedNotes)));
+        conversation.messages.front().cut = QStringLiteral("Two people\ngreet each other.");
+        QVERIFY(conversationToMarkdown(conversation)
+                    .contains(QStringLiteral("but this summary of it:\n> Two people\n> greet each other.\n\n## ")));
         QByteArray bad = json;
         bad.replace("\"bytes\": 23", "\"bytes\": -1");
         QVERIFY(bad != json);

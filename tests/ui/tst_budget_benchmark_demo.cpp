@@ -474,6 +474,8 @@ class TestBudgetBenchmarkDemo : public QObject {
                              test::find<QTableWidget>(panel, "Forecasts by number of machines").item(1, 3)->text()) /
                              overTcp -
                          1) < 0.01);
+        const QString perPrice = test::find<QTableWidget>(panel, "Forecasts by number of machines").item(0, 3)->text();
+        QVERIFY2(!perPrice.contains(u'e'), qPrintable(perPrice));
 
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
         QVERIFY(panel.isRunning());

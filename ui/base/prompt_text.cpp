@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <QCoreApplication>
+
 namespace offstage::ui {
 
 namespace {
@@ -32,6 +34,15 @@ QString promptForModel(const QString& text, const QList<Attachment>& attachments
         out += framed(attachment) + QStringLiteral("\n\n");
     }
     return attachments.isEmpty() ? text : out + text;
+}
+
+QString cutText(const Message& prompt) {
+    return prompt.cut->isEmpty()
+               ? QCoreApplication::translate("offstage::ui::MessageWidget",
+                                             "The model no longer sees what stands above.")
+               : QCoreApplication::translate("offstage::ui::MessageWidget",
+                                             "The model no longer sees what stands above, but this summary of it:") +
+                     u'\n' + *prompt.cut;
 }
 
 }  // namespace offstage::ui

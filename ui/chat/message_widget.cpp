@@ -10,6 +10,7 @@
 #include <QPainter>
 #include <QPlainTextEdit>
 
+#include "ui/base/prompt_text.h"
 #include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/message_attachments.h"
@@ -179,10 +180,7 @@ void MessageWidget::showCut() {
         m_cut->show();
         restyle();
     }
-    m_cut->setText(m_message.cut->isEmpty()
-                       ? tr("The model no longer sees what stands above.")
-                       : tr("The model no longer sees what stands above, but this summary of it:") + u'\n' +
-                             *m_message.cut);
+    m_cut->setText(cutText(m_message));
 }
 
 void MessageWidget::setThought(const Thought& thought) {

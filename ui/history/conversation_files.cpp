@@ -346,6 +346,9 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
         if (message.kind == Message::Kind::Problem || (message.text.isEmpty() && message.thought.text.isEmpty())) {
             continue;
         }
+        if (message.cut) {
+            out += QStringLiteral("---\n\n> %1\n\n").arg(cutText(message).replace(u'\n', QStringLiteral("\n> ")));
+        }
         out += QStringLiteral("## %1\n\n").arg(speakerOf(message));
         if (!message.thought.text.isEmpty()) {
             out += QStringLiteral("> *%1*\n>\n> %2\n\n")

@@ -217,7 +217,7 @@ void WhatIfPanel::showPrices() {
         const double tokensPerSecond = cell != nullptr ? cell->data(Qt::UserRole).toDouble() : 0;
         const double usd = engine::price_usd(row + 1, m_price->value(), network);
         if (tokensPerSecond > 0 && usd > 0) {
-            cell->setText(QLocale().toString(1000 * tokensPerSecond / usd, 'g', 3));
+            cell->setText(rateText(1000 * tokensPerSecond / usd));
         }
     }
 }
