@@ -13,8 +13,8 @@ QString framed(const Attachment& attachment);
 // found again.
 QString promptForModel(const QString& text, const QList<Attachment>& attachments);
 
-// For people, above a prompt: what the model no longer sees, and the summary that it sees instead. Precondition:
-// there is a cut.
+// For people, above a prompt: what the model no longer sees, and the summary that it sees
+// instead. Precondition: there is a cut.
 QString cutText(const Message& prompt);
 
 }  // namespace offstage::ui

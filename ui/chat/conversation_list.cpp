@@ -14,6 +14,7 @@
 #include <QToolButton>
 
 #include "ui/base/save_file.h"
+#include "ui/chat/input_bar.h"
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
@@ -545,9 +546,7 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             openIndex(m_view->currentIndex());
             return true;
         }
-        const bool isTyped = !key->text().isEmpty() && key->text().front().isPrint() && !key->text().front().isSpace();
-        if (watched == m_view && isTyped && qobject_cast<QMainWindow*>(window()) != nullptr &&
-            (key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0) {
+        if (watched == m_view && beginsMessage(*key) && qobject_cast<QMainWindow*>(window()) != nullptr) {
             event->ignore();  // a message, which the main window takes; the list would mark another conversation
             return true;
         }

@@ -43,8 +43,9 @@ QList<Message> seenPart(const QList<Message>& path) {
     return seen;
 }
 
-// Whether nothing that decides about speed changes, whose costs need not be known then: places and formats of
-// experts, and what a note says (no room to copy experts, a cache of keys and values that lies in RAM in part).
+// Whether nothing that decides about speed changes, so that no costs need be known: places
+// and formats of experts, and what a note says (no room to copy experts, keys and values
+// in RAM).
 bool allStay(const EngineController& engine, const engine::ReplanPreview& preview) {
     const auto snapshot = engine.snapshot();
     return snapshot && preview.bytes_to_move == 0 && preview.plan.note.empty() &&

@@ -33,6 +33,12 @@ constexpr int kBarMargin = 24;  // as the conversation's
 
 }  // namespace
 
+bool beginsMessage(const QKeyEvent& key) {
+    const QString text = key.text();
+    return !text.isEmpty() && text.front().isPrint() && !text.front().isSpace() &&
+           (key.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
+}
+
 PromptEdit::PromptEdit(QWidget* parent) : QPlainTextEdit(parent) {
     setFrameShape(QFrame::NoFrame);
     setTabChangesFocus(true);

@@ -13,6 +13,9 @@ namespace offstage::ui {
 
 class PasteOffer;
 
+// Whether a key that no other widget uses begins a message: a character, and no shortcut.
+bool beginsMessage(const QKeyEvent& key);
+
 // A text of a few lines: Enter sends, Shift+Enter breaks the line. The window handles
 // dropped files; pasting offers the clipboard's files.
 class PromptEdit : public QPlainTextEdit {

@@ -438,11 +438,8 @@ SettingsDialog& MainWindow::openSettings() {
 
 // Keys that no other widget uses begin a message.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-    const QString text = event->text();
     // A menu that is open passes the keys that it has no use for to the menu bar.
-    const bool types = QApplication::activePopupWidget() == nullptr && !text.isEmpty() && text.front().isPrint() &&
-                       !text.front().isSpace() &&
-                       (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
+    const bool types = QApplication::activePopupWidget() == nullptr && beginsMessage(*event);
     QWidget& edit = m_page->input().edit();
     if (types && edit.isEnabled() && !edit.hasFocus()) {
         m_panels->columns().showMiddle();
