@@ -14,14 +14,16 @@
 #include "engine/text/sentencepiece_writer.h"
 #include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
 
 namespace {
 
-// Layer 0 sees 100 tokens, layer 1 all.
-constexpr const char* kMixed = "synthetic:fine?layers=2&window=100";
+// Layer 0 sees 100 tokens, layer 1 all. Few experts, which take most of the time.
+constexpr const char* kMixed = "synthetic:fine?layers=2&window=100&active=2";
+constexpr int kPlans = kSanitized ? 15 : 100;
 
 std::vector<TokenId> someText(std::int64_t n) {
     std::vector<TokenId> tokens;
@@ -151,7 +153,7 @@ class TestKvWindow : public QObject {
         std::vector<TokenId> next = {7};
         std::mt19937 random(5);
         std::int64_t n_in_host = 0, n_of_window_in_host = 0, n_moved = 0;
-        for (int token = 0; token < 100; ++token) {
+        for (int token = 0; token < kPlans; ++token) {
             ReplanRequest replan;
             replan.context = right.size() + 1 + static_cast<std::int64_t>(random() % 1000);
             replan.vram_bytes = fixed + random() % (token % 2 == 0 ? plan.kv_bytes : plan.kv_bytes + plan.expert_bytes);
@@ -178,7 +180,7 @@ class TestKvWindow : public QObject {
             const std::vector<KvRoom> rooms = disturbed->demand().kv_rooms(disturbed->plan());
             for (std::size_t g = 0; g < rooms.size(); ++g) QVERIFY(disturbed->kv().pool(g).room() == rooms[g]);
         }
-        QVERIFY2(n_moved > 50, qPrintable(QString::number(n_moved)));
+        QVERIFY2(n_moved > kPlans / 2, qPrintable(QString::number(n_moved)));
         QVERIFY2(n_in_host > 0, qPrintable(QString::number(n_in_host)));
         QVERIFY2(n_of_window_in_host < n_in_host, qPrintable(QString::number(n_of_window_in_host)));
     }
@@ -188,7 +190,7 @@ class TestKvWindow : public QObject {
     // Each answer equals that of a session that reads its prompt again.
     void turnsEditsAndStops_answerAsANewSession_data() {
         QTest::addColumn<QString>("device");
-        QTest::newRow("CPU") << QStringLiteral("cpu");
+        if (!kSanitized) QTest::newRow("CPU") << QStringLiteral("cpu");
         QTest::newRow("emulated") << QStringLiteral("emulated:rtx-3060");
     }
     void turnsEditsAndStops_answerAsANewSession() {
