@@ -46,6 +46,10 @@ int calls_of_all(std::thread::id thread);  // functions
 // Every call fails with an illegal address from now on, as after a fault in a kernel;
 // false: the GPU is well again.
 void lose_context(bool lost);
+bool has_lost_context();
+
+// Streams begin nothing more of what they were given, until false.
+void hold_streams(bool held);
 
 // The bytes of each copy from or to host memory that is not page-locked, since reset(): a
 // real runtime stages these, and the caller waits.

@@ -47,6 +47,7 @@ void reset(const Settings& settings) {
     h.pageable_copies.clear();
     h.launches = 0;
     h.lost = false;
+    h.held = false;
     last_error = cudaSuccess;
 }
 
@@ -77,6 +78,11 @@ int calls_of_all(std::thread::id thread) {
 void lose_context(bool lost) {
     const std::lock_guard lock(host().mutex);
     host().lost = lost;
+}
+
+bool has_lost_context() {
+    const std::lock_guard lock(host().mutex);
+    return host().lost;
 }
 
 std::vector<std::size_t> pageable_copies() {

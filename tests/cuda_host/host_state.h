@@ -89,6 +89,7 @@ struct Host {
     std::mutex copy_engines[2];  // to the GPU, and from it: each makes one copy at a time
     std::uint32_t launches = 0;
     bool lost = false;
+    bool held = false;  // streams begin nothing
 };
 
 Host& host();

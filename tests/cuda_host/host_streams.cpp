@@ -14,7 +14,7 @@ void serve(HostStream* stream) {
     std::unique_lock lock(h.mutex);
     for (std::size_t i = 0; i < runners.size(); ++i) stream->runners[i] = &runners[i];
     for (;;) {
-        stream->asked.wait(lock, [&] { return !stream->tasks.empty() || stream->ends; });
+        stream->asked.wait(lock, [&] { return (!stream->tasks.empty() && !h.held) || stream->ends; });
         if (stream->tasks.empty()) return;
         const std::function<void()> task = std::move(stream->tasks.front());
         stream->tasks.pop_front();
@@ -37,6 +37,12 @@ void wait_for(const std::shared_ptr<EventState>& event) {
 
 bool is_idle(const HostStream* stream) {
     return stream->tasks.empty() && !stream->busy;
+}
+
+void hold_streams(bool held) {
+    const std::lock_guard lock(host().mutex);
+    host().held = held;
+    for (HostStream* const stream : host().streams) stream->asked.notify_one();
 }
 
 bool all_idle() {
