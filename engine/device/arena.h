@@ -88,8 +88,8 @@ class Arena {
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
-    // Sets a new budget, at least the used bytes (otherwise Error kInvalidInput). The
-    // high-water mark restarts at the present use.
+    // Sets a new budget, at least the used bytes (otherwise Error kInvalidInput). A
+    // high-water mark above it restarts at the present use.
     void set_budget(std::uint64_t bytes);
 
     // Tests and drills: the n-th allocation from now fails (1: the next) as if the device

@@ -110,12 +110,17 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     const std::uint64_t dense_bytes = dense.bytes(), dense_read_bytes = dense.decode_bytes();
     DeviceWeights weights(std::move(dense), spec().n_layers(), device(), host());
     fill(plan);
+    const std::uint64_t planned_ram = plan.budget.ram_bytes;
     master.watch({}, {});
     runtime_.emplace(*this, std::move(weights), dense_read_bytes, std::move(plan));
     use_theta({});
     device().memory().fail_allocation(0);
     ram().fail_allocation(0);
     device().fail_copy(0);
+    // An emulated device's memory is a part of the RAM that was free, and so of the arena's
+    // budget until here.
+    const ArenaUsage usage = ram().usage();
+    if (planned_ram > 0 && planned_ram < usage.budget_bytes) ram().set_budget(std::max(planned_ram, usage.used_bytes));
     describe(dense_bytes);
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
 }

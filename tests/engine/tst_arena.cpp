@@ -81,7 +81,7 @@ class TestArena : public QObject {
     void block_moves_with_its_memory();
     void block_assigned_over_gives_back();
     void set_budget_below_use_is_refused();
-    void set_budget_starts_high_water_again();
+    void budget_below_high_water_starts_it_again();
     void threads_share_an_arena();
     void uses_have_names();
     void host_memory_is_zeroed_and_aligned();
@@ -226,11 +226,13 @@ void TestArena::set_budget_below_use_is_refused() {
     QCOMPARE(arena.available_bytes(), 0u);
 }
 
-void TestArena::set_budget_starts_high_water_again() {
+void TestArena::budget_below_high_water_starts_it_again() {
     CountingSource source;
     Arena arena("a test", source, 4096);
-    { const DeviceBlock block = arena.allocate(4096, MemoryUse::kDense, "a"); }
+    { const DeviceBlock block = arena.allocate(3072, MemoryUse::kDense, "a"); }
     const DeviceBlock block = arena.allocate(512, MemoryUse::kDense, "b");
+    arena.set_budget(3072);
+    QCOMPARE(arena.usage().high_water_bytes, 3072u);
     arena.set_budget(2048);
     QCOMPARE(arena.usage().high_water_bytes, 512u);
 }

@@ -116,6 +116,21 @@ class TestReplanBounds : public QObject, ReplanSetup {
   private Q_SLOTS:
     void initTestCase() { measureModel(); }
 
+    // Nobody named RAM: an emulated device's memory is a part of what was free.
+    void budgetOfALoad_isItsPlans() {
+        LoadRequest request = on(kDevice);
+        request.vram_bytes = vramFor(20);
+        Play play(request);
+        const ArenaUsage of_load = play.model.ram().usage();
+        QCOMPARE(of_load.budget_bytes, play.model.plan().budget.ram_bytes);
+        QCOMPARE(play.model.summary().ram_budget_bytes, of_load.budget_bytes);
+        ReplanRequest same;
+        same.vram_bytes = request.vram_bytes;
+        begin_replan(play.replanner, 1, same, 0);
+        play.replanner.finish({});
+        QCOMPARE(play.model.ram().usage().budget_bytes, of_load.budget_bytes);
+    }
+
     // RAM for fewer experts than there are: copies beside the device's go, then experts
     // to disk, and their memory is released. (67: while the last of 64 come from disk
     // there are slots for them as well.)
