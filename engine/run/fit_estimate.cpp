@@ -126,6 +126,7 @@ void fill_ledgers(FitEstimate& estimate) {
     MemoryLedger& ram = estimate.ram;
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
+    if (plan.budget.ram_bytes > 0) ram.budget = plan.budget.ram_bytes;  // an emulated device's memory is RAM too
     own.dense = plan.dense_bytes;
     if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(estimate.shape.spec));
     own.kv_cache = plan.kv_bytes + kv_workspace;

@@ -14,6 +14,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/local_session.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"
@@ -124,6 +125,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         const ArenaUsage of_load = play.model.ram().usage();
         QCOMPARE(of_load.budget_bytes, play.model.plan().budget.ram_bytes);
         QCOMPARE(play.model.summary().ram_budget_bytes, of_load.budget_bytes);
+        const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
+        QCOMPARE(estimate.ram.budget, estimate.plan.budget.ram_bytes);
         ReplanRequest same;
         same.vram_bytes = request.vram_bytes;
         begin_replan(play.replanner, 1, same, 0);
