@@ -23,6 +23,8 @@ struct ReplanStage {
     bool finishesExpertFirst = false;  // a cancelled one goes on until this turns false
     int previews = 0;                  // of a change; a preview of no change returns the present state
     std::int64_t measuredSteps = 0;    // of a preview
+    double speedBefore = 20, speedAfter = 31;  // of its decode, in tokens per second; 0: costs are not known
+    std::uint64_t bytesToMove = 3'000'000'000;
     std::int64_t quantized = 0;
     double predictedLoss = 0;                          // of a preview's plan
     std::optional<kernels::WeightType> previewFormat;  // of all experts in it
@@ -131,16 +133,16 @@ class ReplanSession : public engine::Session {
         }
         engine::ReplanPreview preview;
         preview.plan.places.assign(64, engine::Place::kRam);
-        preview.before.decode_tokens_per_s = 20;
-        preview.after.decode_tokens_per_s = 31;
         preview.before.ttft_s = 0.9;
         preview.after.ttft_s = 0.0006;  // of a small model
         preview.before.hit_rate = 0.5;
         preview.after.hit_rate = 0.8;
-        preview.bytes_to_move = 3'000'000'000;
         preview.seconds = 1.5;
         {
             const std::lock_guard lock(m_stage->mutex);
+            preview.before.decode_tokens_per_s = m_stage->speedBefore;
+            preview.after.decode_tokens_per_s = m_stage->speedAfter;
+            preview.bytes_to_move = m_stage->bytesToMove;
             preview.measured_steps = m_stage->measuredSteps;
             preview.quantized = m_stage->quantized;
             if (m_waitingChanges) preview.after.predicted_loss = m_stage->predictedLoss;
