@@ -17,7 +17,9 @@
 
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/found_colours.h"
 #include "ui/base/settings.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
@@ -401,6 +403,35 @@ class TestHistoryList : public QObject {
         QCOMPARE(f.chat->current(), a);
         QTest::keyClick(&test::child<QLineEdit>(*f.list), Qt::Key_Escape);
         QTRY_COMPARE(f.list->model().rowCount(), 2);
+    }
+
+    // On the colour that it has in the message, however narrow the list is.
+    void search_marksTheHits() {
+        Fixture f;
+        f.talk(QStringLiteral("About fruit"), QStringLiteral("Pears and quinces are related, as everybody knows."));
+        f.talk(QStringLiteral("Some quinces"), QStringLiteral("A fruit."));
+        QVERIFY(f.history.flush());
+        f.list->show();
+        QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quinces"));
+        QTRY_COMPARE(f.list->model().rowCount(), 3);
+        QListView& view = f.list->view();
+        const QRgb found = foundColours(isDark(view.palette())).background.rgb();
+        for (const int width : {320, 150}) {
+            f.list->resize(width, 500);
+            QTRY_COMPARE(f.list->width(), width);
+            const QImage image = view.viewport()->grab().toImage().convertToFormat(QImage::Format_RGB32);
+            for (int row = 0; row < 3; ++row) {
+                const QRect rect = view.visualRect(f.list->model().index(row)) & image.rect();
+                int marked = 0;
+                for (int y = rect.top(); y <= rect.bottom(); ++y) {
+                    for (int x = rect.left(); x <= rect.right(); ++x) {
+                        marked += image.pixel(x, y) == found ? 1 : 0;
+                    }
+                }
+                QVERIFY2(marked > 100, qPrintable(QStringLiteral("row %1 at %2: %3").arg(row).arg(width).arg(marked)));
+            }
+        }
+        test::picture(*f.list, QStringLiteral("search-hits"), {150, 320}, 500);
     }
 
     void emptyText_isWhole_inALowList() {

@@ -7,6 +7,7 @@
 #include <QTextCursor>
 #include <QTextLayout>
 
+#include "ui/base/found_colours.h"
 #include "ui/chat/surprise_legend.h"
 
 namespace offstage::ui {
@@ -36,11 +37,9 @@ void TextMarks::addTo(QList<QAbstractTextDocumentLayout::Selection>& selections,
             chosen.format.setUnderlineStyle(QTextCharFormat::SingleUnderline);
             chosen.format.setUnderlineColor(style.colours.accent);
         } else {
-            const bool current = mark == TextMark::FoundCurrent;
-            chosen.format.setBackground(current      ? QColor(0xff, 0xa9, 0x2e)
-                                        : style.dark ? QColor(0x6b, 0x56, 0x14)
-                                                     : QColor(0xff, 0xe9, 0x9a));
-            chosen.format.setForeground(current || !style.dark ? QColor(0x1b, 0x1f, 0x27) : QColor(0xff, 0xff, 0xff));
+            const FoundColours found = foundColours(style.dark, mark == TextMark::FoundCurrent);
+            chosen.format.setBackground(found.background);
+            chosen.format.setForeground(found.text);
         }
         const auto& runs = part.map.runs();
         const qsizetype begin = runs.first().source;

@@ -8,6 +8,7 @@
 #include <QTextLayout>
 #include <QWidget>
 
+#include "ui/base/found_colours.h"
 #include "ui/base/theme.h"
 #include "ui/history/conversation_list_model.h"
 
@@ -67,10 +68,12 @@ void paintFolder(QPainter& painter, const QStyleOptionViewItem& option, const QR
         QFontMetrics(font).elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, name.width()));
 }
 
-// One line of text that fades into "…"; `marks` in bold. If the first match is far from
+// One line of text that fades into "…"; `marks` in bold, on the colour of what is found. If the first match is far from
 // the beginning, the text before it is cut so that the match is visible.
-void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVariantList& marks, const QFont& font) {
+void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVariantList& marks, const QFont& font,
+                 bool isOnDark) {
     const QFontMetrics metrics(font);
+    const FoundColours found = foundColours(isOnDark);
     // Bold letters are wider; an eighth is left for them.
     const int width = marks.isEmpty() ? rect.width() : rect.width() * 7 / 8;
     QList<QTextLayout::FormatRange> formats;
@@ -79,7 +82,8 @@ void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVari
         range.start = mark.toPoint().x();
         range.length = mark.toPoint().y();
         range.format.setFontWeight(QFont::Bold);
-        range.format.setForeground(painter.pen().color());
+        range.format.setBackground(found.background);
+        range.format.setForeground(found.text);
         formats.append(range);
     }
     if (!formats.isEmpty()) {
@@ -103,9 +107,11 @@ void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVari
         }
     }
     QTextLayout layout(metrics.elidedText(text, Qt::ElideRight, width), font);
-    formats.removeIf([&layout](const QTextLayout::FormatRange& range) {
-        return range.start < 0 || range.start + range.length > layout.text().size();
-    });
+    const auto size = static_cast<int>(layout.text().size());
+    formats.removeIf([size](const QTextLayout::FormatRange& range) { return range.start < 0 || range.start >= size; });
+    for (QTextLayout::FormatRange& range : formats) {
+        range.length = std::min(range.length, size - range.start);
+    }
     layout.setFormats(formats);
     layout.beginLayout();
     QTextLine line = layout.createLine();
@@ -164,7 +170,7 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     painter->setPen(strong);
     const QRect first(inner.left(), inner.top(), inner.width(), title.height());
     paintMarked(*painter, first, index.data(Qt::DisplayRole).toString(),
-                index.data(ConversationListModel::TitleMarksRole).toList(), option.font);
+                index.data(ConversationListModel::TitleMarksRole).toList(), option.font, isDark(option.palette));
     const QFont small = smaller(option.font);
     painter->setFont(small);
     const bool unsaved = index.data(ConversationListModel::UnsavedRole).toBool();
@@ -182,7 +188,7 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
         second.setLeft(second.left() + QFontMetrics(italic).horizontalAdvance(shown));
     }
     paintMarked(*painter, second, index.data(ConversationListModel::SecondLineRole).toString(),
-                index.data(ConversationListModel::MarksRole).toList(), small);
+                index.data(ConversationListModel::MarksRole).toList(), small, isDark(option.palette));
     painter->restore();
 }
 
