@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolButton>
 
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
@@ -19,6 +20,7 @@
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
+#include "ui/panels/benchmark_panel.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
@@ -177,6 +179,33 @@ class TestDemoModel : public QObject {
         const QString context = QLocale().toString(engine.snapshot()->context_size);
         QTRY_VERIFY2_WITH_TIMEOUT(test::part<StatusLine>(*m_window).contextText().contains(context),
                                   qPrintable(test::part<StatusLine>(*m_window).contextText()), 60'000);
+    }
+
+    // A benchmark's steps come between: the map shows those, then the conversation's again.
+    void selectedExpert_staysSelected_overABenchmark() {
+        begin();
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
+        ask(QStringLiteral("What is 47 + 38?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
+        auto& panel = test::part<ExpertsPanel>(*m_window);
+        HeatMap& map = panel.map();
+        QTRY_VERIFY(map.isVisible() && map.rows() == 8);
+        QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({2, 3}).center());
+        const auto isSelected = [&] {
+            return map.selected() == HeatMap::Cell{2, 3} &&
+                   test::find<QToolButton>(panel, "Change the selected experts").isEnabled() &&
+                   m_window->core().selection.expert() == ExpertId{2, 3};
+        };
+        QVERIFY(isSelected());
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*m_window).runner();
+        QVERIFY(runner.runScenario({64, 8, 1, 1}));
+        QTRY_VERIFY_WITH_TIMEOUT(!runner.isRunning(), 60'000);
+        QTRY_VERIFY(map.rows() == 8 && isSelected());
+        ask(QStringLiteral("What is the capital of France?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value() && m_window->core().engine.state() == State::Ready, 60'000);
+        QTRY_VERIFY(map.rows() == 8 && isSelected());
     }
 
     // What a second start asks is for the model that it names, also while its files are

@@ -247,6 +247,44 @@ class TestPanels : public QObject {
         QVERIFY(!test::find<QToolButton>(*b.experts, "Change the selected experts").isEnabled());
     }
 
+    // The ring, what the chat underlines and what can be changed are of one selection, also
+    // after the map had nothing to show.
+    void experts_selection_isOneState() {
+        test::ThreePanels b(onDevice());
+        b.load();
+        b.answer();
+        QSignalSpy underlined(b.selection.get(), &Selection::underlined);
+        auto& map = b.experts->map();
+        const ExpertId expert = b.log->expertsOf(*b.log->token(kMessage, 5)).front();
+        const HeatMap::Cell cell{expert.layer, expert.expert};
+        const auto& change = test::find<QToolButton>(*b.experts, "Change the selected experts");
+        const auto click = [&map](QPoint at) { QTest::mouseClick(&map, Qt::LeftButton, {}, at); };
+        click(map.rectOf(cell).center());
+        QVERIFY(map.selected() == cell && change.isEnabled());
+        b.experts->setChannel(ExpertChannel::Active);  // all neurons are: nothing is shown
+        QCOMPARE(map.rows(), 0);
+        QVERIFY(!map.selected() && !change.isEnabled());
+        for (const auto channel : {ExpertChannel::Residency, ExpertChannel::Conversation}) {
+            b.experts->setChannel(channel);
+            QVERIFY(map.selected() == cell && change.isEnabled());
+            QCOMPARE(b.selection->expert(), expert);
+        }
+        QVERIFY(!underlined.back().at(1).value<QList<TextRange>>().isEmpty());
+        // A click beside the cells, or on the cell again, ends it everywhere.
+        for (const QPoint at : {QPoint(1, 1), map.rectOf(cell).center()}) {
+            b.selection->selectExpert(expert);
+            QVERIFY(map.selected() == cell && change.isEnabled());
+            QVERIFY(at != QPoint(1, 1) || (!map.cellAt(at) && !map.lineAt(at)));
+            click(at);
+            QVERIFY(!map.selected() && !change.isEnabled() && !b.selection->expert());
+            QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
+        }
+        // Another model has other experts.
+        click(map.rectOf(cell).center());
+        b.load();
+        QVERIFY(!map.selected() && !change.isEnabled() && !b.selection->expert());
+    }
+
     void experts_selectedToken_ringsItsExperts() {
         test::ThreePanels b(onDevice());
         b.load();

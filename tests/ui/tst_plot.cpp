@@ -414,7 +414,7 @@ class TestPlot : public QObject {
         QSignalSpy clicked(&map, &HeatMap::cellClicked);
         QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({1, 0}).center());
         QCOMPARE(clicked.count(), 1);
-        QVERIFY(map.selected() == (HeatMap::Cell{1, 0}));
+        QVERIFY(clicked.first().at(0).value<HeatMap::Cell>() == (HeatMap::Cell{1, 0}));
         map.setHighlighted({{0, 0}, {7, 7}});
         QCOMPARE(map.highlighted().size(), size_t(1));
         QVERIFY(

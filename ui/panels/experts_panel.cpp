@@ -108,9 +108,8 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_map, &HeatMap::cellClicked, this, &ExpertsPanel::click);
     connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
     connect(m_map, &HeatMap::areaChanged, this, [this] {
-        m_change->setEnabled(m_map->area() || m_map->selected());
         m_actions->drop();  // it was of other experts
-        refreshReadout();
+        refreshSelected();
     });
     connect(menu, &QMenu::aboutToShow, this, [this, menu] {
         menu->clear();
@@ -142,12 +141,8 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
 void ExpertsPanel::setSelection(Selection& selection) {
     m_selection = &selection;
     connect(m_selection, &Selection::tokenChanged, this, &ExpertsPanel::refresh);
-    connect(m_selection, &Selection::expertChanged, this, [this] {
-        const auto& expert = m_selection->expert();
-        m_map->setSelected(expert ? std::optional(HeatMap::Cell{expert->layer, expert->expert}) : std::nullopt);
-        m_change->setEnabled(m_map->area() || m_map->selected());
-        refreshReadout();
-    });
+    connect(m_selection, &Selection::expertChanged, this, &ExpertsPanel::refreshSelected);
+    connect(m_map, &HeatMap::blankClicked, m_selection, &Selection::clearExpert);
     connect(m_selection, &Selection::underlined, this, &ExpertsPanel::refreshReadout);
     refreshRings();
 }
@@ -168,9 +163,7 @@ void ExpertsPanel::modelChanged() {
     m_sincePlanned.invalidate();
     const auto& model = engine().model();
     m_map->setRowNumbers(model ? model->layer_numbers : std::vector<std::int32_t>());
-    m_map->setSelected(std::nullopt);
     m_map->setArea(std::nullopt);
-    m_change->setEnabled(false);
     say({});
     refresh();
 }
@@ -248,6 +241,7 @@ void ExpertsPanel::refresh() {
                                        : HeatMapLegend::End::Highest);
     }
     refreshMarks();
+    refreshSelected();
     refreshRings();
 }
 
@@ -297,6 +291,15 @@ void ExpertsPanel::refreshMarks() {
         marks.push_back({{expert.first, expert.second}, HeatMap::Sign::Dot});
     }
     m_map->setMarks(std::move(marks));
+}
+
+// The map loses its ring whenever it has nothing to show; the selection ends with the
+// model, or by the user.
+void ExpertsPanel::refreshSelected() {
+    const auto expert = m_selection != nullptr ? m_selection->expert() : std::nullopt;
+    m_map->setSelected(expert ? std::optional(HeatMap::Cell{expert->layer, expert->expert}) : std::nullopt);
+    m_change->setEnabled(m_map->area() || m_map->selected());
+    refreshReadout();
 }
 
 void ExpertsPanel::refreshRings() {

@@ -48,6 +48,7 @@ class ExpertsPanel : public Panel {
     bool picksToken() const;
     void refreshRings();
     void refreshMarks();
+    void refreshSelected();
     void click(HeatMap::Cell cell, Qt::MouseButton button);
     void refreshButtons();
     void fillMenu(QMenu& menu, HeatMap::Cell cell);

@@ -437,17 +437,11 @@ void HeatMap::click(Qt::MouseButton button) {
     if (button == Qt::LeftButton) {
         setArea(std::nullopt);
     }
-    if (!m_current) {
-        if (button == Qt::LeftButton) {
-            setSelected(std::nullopt);
-        }
-        return;
+    if (m_current) {
+        Q_EMIT cellClicked(*m_current, button);
+    } else if (button == Qt::LeftButton) {
+        Q_EMIT blankClicked();
     }
-    const Cell cell = *m_current;
-    if (button == Qt::LeftButton) {
-        setSelected(cell);
-    }
-    Q_EMIT cellClicked(cell, button);
 }
 
 void HeatMap::extendMenu(QMenu& menu, QPoint at) {

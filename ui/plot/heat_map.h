@@ -11,7 +11,7 @@ namespace offstage::ui {
 
 // Rows x columns of cells of whole pixels: shares on a colour scale, or categories with
 // colours, hatching and glyphs. One cell may be current: under the mouse, or chosen with
-// the arrow keys; one selected, by a click; any number ringed. With many columns a part
+// the arrow keys; one selected, which who shows the map sets; any number ringed. With many columns a part
 // can be shown: zoomed and panned as other plots; the arrow keys scroll their target into
 // view. Beyond the keys of every plot: Home and End go along the row, page keys along the
 // column.
@@ -100,8 +100,10 @@ class HeatMap : public PlotWidget {
   Q_SIGNALS:
     void currentChanged();  // or the line
     void areaChanged();
-    // Also for Return and Space at the current cell (as the left button).
+    // Also for Return and Space at the current cell (as the left button). Selects nothing
+    // by itself.
     void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
+    void blankClicked();  // by the left button, beside the cells
     // The context menu opens on this cell, or on a line that is marked now and begins
     // with it; receivers add what can be done with it.
     void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
