@@ -7160,10 +7160,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>%1 · %2 Tokens</translation>
     </message>
     <message>
-        <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
-        <translation>Um %1 Tokens zu lang: Mit diesen Dateien hat die Unterhaltung %2, der Kontext fasst %3. Entfernen Sie eine Datei oder hängen Sie einen Teil davon an.</translation>
-    </message>
-    <message>
         <source>Reading files…</source>
         <translation>Liest Dateien …</translation>
     </message>
@@ -7174,6 +7170,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>Pasted text</source>
         <translation>Eingefügter Text</translation>
+    </message>
+    <message>
+        <source>Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
+        <translation>Um %1 Tokens zu lang: Mit diesen Dateien und dem ersten Token einer Antwort hat die Unterhaltung %2, der Kontext fasst %3. Entfernen Sie eine Datei oder hängen Sie einen Teil davon an.</translation>
     </message>
 </context>
 <context>

@@ -7150,10 +7150,6 @@ Reading its headers…</source>
         <translation>%1 · %2 token</translation>
     </message>
     <message>
-        <source>Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
-        <translation>Dài quá %1 token: cùng các tệp này cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy bỏ bớt một tệp hoặc chỉ đính kèm một phần.</translation>
-    </message>
-    <message>
         <source>Reading files…</source>
         <translation>Đang đọc tệp…</translation>
     </message>
@@ -7164,6 +7160,10 @@ Reading its headers…</source>
     <message>
         <source>Pasted text</source>
         <translation>Văn bản đã dán</translation>
+    </message>
+    <message>
+        <source>Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
+        <translation>Dài quá %1 token: cùng các tệp này và token đầu tiên của câu trả lời, cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy bỏ bớt một tệp hoặc chỉ đính kèm một phần.</translation>
     </message>
 </context>
 <context>

@@ -261,9 +261,9 @@ void DraftAttachments::checkFit() {
     }
     const QLocale locale;
     m_input.setBlocked(
-        tr("Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. "
-           "Remove a file, or attach a part of it.")
-            .arg(locale.toString(tooMany), locale.toString(*used), locale.toString(context)));
+        tr("Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and "
+           "the context holds %3. Remove a file, or attach a part of it.")
+            .arg(locale.toString(tooMany), locale.toString(*used + 1), locale.toString(context)));
 }
 
 void DraftAttachments::onSettled() {
