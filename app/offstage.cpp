@@ -1,7 +1,9 @@
 // The window program: its command line, and the creation of its parts.
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <QApplication>
 #include <QCommandLineParser>
@@ -122,6 +124,28 @@ CommandLine parse(const QApplication& app) {
     return line;
 }
 
+// Whether a window can be opened, as far as is known before Qt tries: it ends the program
+// where it cannot.
+bool hasDisplay(int argc, char** argv) {
+    const auto isPlatform = [](const char* argument) {
+        return std::strcmp(argument, "-platform") == 0 || std::strcmp(argument, "--platform") == 0;
+    };
+    return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
+           !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM") || std::any_of(argv, argv + argc, isPlatform);
+}
+
+// Whether one of the texts is asked for that are printed without a window.
+bool asksForText(int argc, char** argv) {
+    for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+        for (const char* each : {"-h", "--help", "--help-all", "-v", "--version"}) {
+            if (std::strcmp(argv[i], each) == 0 && std::strcmp(argv[i - 1], "--prompt") != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Before the parser, whose own texts need the language: the value of --language, or of
 // the environment.
 QString namedLanguage(const QStringList& arguments) {
@@ -170,6 +194,11 @@ int main(int argc, char** argv) {
         std::perror("offstage: /dev/null");
         return 1;
     }
+    // Without a display the command line is still read, and what it asks for is printed.
+    const bool canShow = hasDisplay(argc, argv) && !asksForText(argc, argv);
+    if (!canShow) {
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    }
     QApplication app(argc, argv);
     std::setlocale(LC_NUMERIC, "C");  // Qt took the user's, in which printf() writes 1,5
     QApplication::setOrganizationName(QStringLiteral("Offstage"));
@@ -182,6 +211,12 @@ int main(int argc, char** argv) {
 
     offstage::ui::speak(app, offstage::ui::chosenLanguage(namedLanguage(QApplication::arguments())));
     CommandLine line = parse(app);
+    if (!canShow) {
+        QTextStream(stderr) << Main::tr(
+            "There is no display for a window. “offstage-cli chat” talks in the "
+            "terminal.\n");
+        return 1;
+    }
     offstage::ui::OneInstance instance(line.window.historyFolder);
     // Another window may show that conversation, and what is typed is stored with it.
     line.window.reopensLast = line.window.reopensLast && instance.isFirst();

@@ -4860,6 +4860,12 @@
         <source>Folder or file of a model; without it, the last one, or the demo model.</source>
         <translation>Ordner oder Datei eines Modells; ohne Angabe das letzte oder das Demo-Modell.</translation>
     </message>
+    <message>
+        <source>There is no display for a window. “offstage-cli chat” talks in the terminal.
+</source>
+        <translation>Es gibt keinen Bildschirm für ein Fenster. „offstage-cli chat“ spricht im Terminal.
+</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>

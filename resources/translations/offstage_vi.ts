@@ -4858,6 +4858,12 @@
         <source>Folder or file of a model; without it, the last one, or the demo model.</source>
         <translation>Thư mục hoặc tệp của mô hình; nếu không có thì là mô hình mở lần trước, hoặc mô hình demo.</translation>
     </message>
+    <message>
+        <source>There is no display for a window. “offstage-cli chat” talks in the terminal.
+</source>
+        <translation>Không có màn hình cho cửa sổ. “offstage-cli chat” trò chuyện trong terminal.
+</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>

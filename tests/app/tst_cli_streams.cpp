@@ -205,6 +205,43 @@ class TestCliStreams : public QObject {
         process.waitForFinished();
     }
 
+    // Help, version and mistakes in the command line of the window.
+    void window_printsItsTexts_withoutADisplay_data() {
+        QTest::addColumn<QString>("option");
+        QTest::addColumn<QString>("display");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QByteArray>("says");
+        const auto row = [](const char* option, const char* display, int status, const char* says) {
+            QTest::addRow("%s, display \"%s\"", option, display)
+                << QString::fromLatin1(option) << QString::fromLatin1(display) << status << QByteArray(says);
+        };
+        row("--help", "", 0, "Usage: ");
+        row("-h", "", 0, "Usage: ");
+        row("--help-all", "", 0, "Usage: ");
+        row("--version", "", 0, "offstage ");
+        row("--help", ":7777", 0, "Usage: ");
+        row("--version", ":7777", 0, "offstage ");
+        row("--nosuch", "", 1, "nosuch");
+        row("--new-chat", "", 1, "There is no display for a window");
+    }
+    void window_printsItsTexts_withoutADisplay() {
+        QFETCH(QString, option);
+        QFETCH(QString, display);
+        QFETCH(int, status);
+        QFETCH(QByteArray, says);
+        const QString program = QStringLiteral(OFFSTAGE_BIN_DIR "/offstage");
+        if (!QFileInfo::exists(program)) QSKIP("this build has no window");
+        const QTemporaryDir home;
+        const Outcome outcome = offstage::test::runProgram(
+            QStringLiteral("env"),
+            {QStringLiteral("-u"), QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("-u"),
+             QStringLiteral("WAYLAND_DISPLAY"), QStringLiteral("DISPLAY=") + display, QStringLiteral("LANG=C"),
+             QStringLiteral("LC_ALL=C.UTF-8"), QStringLiteral("HOME=") + home.path(), program, option});
+        QCOMPARE(outcome.status, status);
+        QVERIFY2((outcome.out + outcome.err).contains(says), (outcome.out + outcome.err).constData());
+        QVERIFY2(!outcome.err.contains("qt.qpa"), outcome.err.constData());
+    }
+
     void addressLimit_isOneLine_data() {
         QTest::addColumn<int>("kilobytes");
         for (const int kilobytes :
