@@ -172,6 +172,33 @@ class TestKeys : public QObject {
         QCOMPARE(list.currentIndex().row(), shown.row());
     }
 
+    // As an input method writes: the word being composed, then what was chosen.
+    void composed_onTheListOfConversations_isAMessage() {
+        WindowFixture f;
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("more of this"));
+        QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
+        f.askAndWait(QStringLiteral("another"));
+        auto& list = test::find<QListView>(*f.window, "Conversations");
+        const QModelIndex shown = list.currentIndex();
+        list.setFocus();
+        QTRY_VERIFY(list.hasFocus());
+        const auto compose = [](const QString& preedit, const QString& commit) {
+            QInputMethodEvent event(preedit, {});
+            event.setCommitString(commit);
+            QApplication::sendEvent(QApplication::focusWidget(), &event);
+        };
+        compose(QStringLiteral("mo"), {});
+        QCOMPARE(text(f), QString());
+        QVERIFY(list.hasFocus());  // another one would end the word
+        compose({}, QStringLiteral("mở"));
+        QCOMPARE(text(f), QStringLiteral("mở"));
+        QVERIFY(part<ChatPage>(*f.window).input().edit().hasFocus());
+        compose({}, QStringLiteral(" cửa"));
+        QCOMPARE(text(f), QStringLiteral("mở cửa"));
+        QCOMPARE(list.currentIndex(), shown);
+    }
+
     void keys_thatAMenuHasNoUseFor_goNowhere() {
         WindowFixture f;
         f.openAndWait();

@@ -524,6 +524,10 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
         event->accept();  // ends the search, not the answer
         return true;
     }
+    if (watched == m_view && event->type() == QEvent::InputMethod && qobject_cast<QMainWindow*>(window()) != nullptr) {
+        Q_EMIT composed(static_cast<QInputMethodEvent*>(event));  // the list would mark another conversation
+        return true;
+    }
     if (event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         if (watched == m_search && key->key() == Qt::Key_Escape) {

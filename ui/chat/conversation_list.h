@@ -6,6 +6,7 @@
 
 #include "ui/chat/chat_controller.h"
 
+class QInputMethodEvent;
 class QLabel;
 class QLineEdit;
 class QListView;
@@ -70,6 +71,8 @@ class ConversationList : public QWidget {
     // After opened(): the hit is in the model's thinking before this answer.
     void thoughtFound(offstage::ui::MessageId message);
     void searchChanged();
+    // An input method wrote this while the list had the focus.
+    void composed(QInputMethodEvent* event);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

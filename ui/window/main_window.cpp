@@ -262,6 +262,9 @@ void MainWindow::connectList() {
         m_panels->columns().showMiddle();
         m_page->input().setFocus();
     });
+    connect(list, &ConversationList::composed, this, [this](QInputMethodEvent* event) {
+        passToInput(*event, event->preeditString().isEmpty() && !event->commitString().isEmpty());
+    });
     connect(list, &ConversationList::messageFound, &view, [this, &view](MessageId message, const QString& words) {
         QHash<MessageId, QList<QPair<int, int>>> places;
         MessageId first = message;
@@ -438,16 +441,24 @@ SettingsDialog& MainWindow::openSettings() {
 
 // Keys that no other widget uses begin a message.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-    // A menu that is open passes the keys that it has no use for to the menu bar.
-    const bool types = QApplication::activePopupWidget() == nullptr && beginsMessage(*event);
+    if (!beginsMessage(*event) || !passToInput(*event, true)) {
+        QMainWindow::keyPressEvent(event);
+    }
+}
+
+// The focus follows, unless text is still being composed: that would end it. False: not now.
+bool MainWindow::passToInput(QEvent& event, bool focusFollows) {
     QWidget& edit = m_page->input().edit();
-    if (types && edit.isEnabled() && !edit.hasFocus()) {
+    // A menu that is open passes the keys that it has no use for to the menu bar.
+    if (QApplication::activePopupWidget() != nullptr || !edit.isEnabled() || edit.hasFocus()) {
+        return false;
+    }
+    QCoreApplication::sendEvent(&edit, &event);
+    if (focusFollows) {
         m_panels->columns().showMiddle();
         edit.setFocus();
-        QCoreApplication::sendEvent(&edit, event);
-        return;
     }
-    QMainWindow::keyPressEvent(event);
+    return true;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -71,6 +71,7 @@ class MainWindow : public QMainWindow {
     void connectBenchmark();
     void connectProblems();
     SettingsDialog& openSettings();
+    bool passToInput(QEvent& event, bool focusFollows);
 
     Options m_options;
     SettingsWatch m_settings;
