@@ -10149,6 +10149,10 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>Offstage, %1</source>
         <translation>Offstage, %1</translation>
     </message>
+    <message>
+        <source>Persona</source>
+        <translation>Persona</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>

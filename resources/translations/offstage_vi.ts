@@ -10134,6 +10134,10 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>Offstage, %1</source>
         <translation>Offstage, %1</translation>
     </message>
+    <message>
+        <source>Persona</source>
+        <translation>Vai</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MemoryPage</name>

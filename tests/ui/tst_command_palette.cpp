@@ -1,9 +1,11 @@
 // The command palette: search results for typed text, and that choosing does the same as
 // the menu's entry.
 
+#include <QDockWidget>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QTabWidget>
 
 #include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
@@ -11,6 +13,7 @@
 #include "ui/settings/sampling_panel.h"
 #include "ui/settings/settings_dialog.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -86,6 +89,44 @@ class TestCommandPalette : public QObject {
                  qPrintable(palette.listed().first()));
         QTest::keyClicks(&palette.input(), typed);
         QCOMPARE(palette.listed().value(0), first);
+    }
+
+    void pagesOfPanels_areFoundAndShown() {
+        QSettings().clear();
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        for (QDockWidget* dock : part<PanelDocks>(*f.window).all()) {
+            for (auto* tabs : dock->findChildren<QTabWidget*>()) {
+                for (int i = 0; i < tabs->count(); ++i) {
+                    palette.open();
+                    QTest::keyClicks(&palette.input(), tabs->tabText(i) + u' ' + dock->windowTitle());
+                    QCOMPARE(palette.listed().value(0), dock->windowTitle() + QStringLiteral(" › ") + tabs->tabText(i));
+                    QTest::keyClick(&palette.input(), Qt::Key_Return);
+                    QTRY_VERIFY2(tabs->isVisible(), qPrintable(dock->objectName()));
+                    QCOMPARE(tabs->currentIndex(), i);
+                }
+            }
+        }
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("two plans"));
+        QCOMPARE(palette.listed().value(0), QStringLiteral("Benchmark › Two plans"));
+    }
+
+    void personas_areFoundAndChosen() {
+        QSettings().clear();
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("persona"));
+        for (const char* each : {"Persona › Teacher", "Persona › New persona…", "Persona › Import personas…"}) {
+            QVERIFY2(palette.listed().contains(QString::fromUtf8(each)), qPrintable(palette.listed().join(u'|')));
+        }
+        QTest::keyClicks(&palette.input(), QStringLiteral(" teach"));
+        QCOMPARE(palette.listed(), QStringList{QStringLiteral("Persona › Teacher")});
+        QTest::keyClick(&palette.input(), Qt::Key_Return);
+        QCOMPARE(f.window->core().chat.persona(), QStringLiteral("teacher"));
     }
 
     void setting_chosen_isShown() {

@@ -61,7 +61,8 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
       m_sampling(sampling),
       m_engine(engine),
       m_bar(new PresetBar),
-      m_prompt(new SystemPromptChip) {
+      m_prompt(new SystemPromptChip),
+      m_choices(new QMenu(this)) {
     m_bar->setForOthers(tr("Make, edit or delete a persona"));
     m_bar->box().setAccessibleName(tr("Persona of this conversation"));
     m_bar->box().setToolTip(tr("Persona: system prompt, sampling and model under a name"));
@@ -119,6 +120,12 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     connect(&m_sampling, &SamplingPanel::systemPromptChanged, this, &PersonaBar::refresh);
     // The possible actions depend on the open model.
     connect(&menu, &QMenu::aboutToShow, this, &PersonaBar::refresh);
+    connect(m_choices, &QMenu::aboutToShow, this, [this] {
+        m_choices->clear();
+        for (int i = 0; i < m_bar->box().count(); ++i) {
+            m_choices->addAction(m_bar->box().itemText(i), this, [this, i] { choose(i - 1); });
+        }
+    });
     refresh();
 }
 

@@ -28,6 +28,7 @@ class PersonaBar : public QWidget {
                QWidget* parent = nullptr);
 
     PresetBar& presets() const { return *m_bar; }
+    QMenu& choices() const { return *m_choices; }  // the same as of its box
     // The shown conversation's; nothing: none, or it was deleted.
     std::optional<Persona> persona() const;
     // The conversation's system prompt or sampling differs from the persona's.
@@ -63,6 +64,7 @@ class PersonaBar : public QWidget {
     const EngineController& m_engine;
     PresetBar* m_bar;
     SystemPromptChip* m_prompt;
+    QMenu* m_choices;
     QAction* m_new;
     QAction* m_edit;
     QAction* m_update;

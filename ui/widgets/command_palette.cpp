@@ -132,6 +132,9 @@ void CommandPalette::open() {
     for (QAction* each : m_more) {
         m_commands.append({each->text(), each});
     }
+    for (const auto& [path, menu] : m_moreMenus) {
+        m_commands += menuCommands(*menu, path);
+    }
     m_commands.removeIf([](const MenuCommand& command) { return !command.action->isEnabled(); });
     m_input->clear();
     filter();
@@ -148,7 +151,9 @@ void CommandPalette::filter() {
         // Menus' names help to find, the command's own name counts more.
         const int own = matchScore(m_input->text(), path.section(QStringLiteral(" › "), -1));
         const int whole = matchScore(m_input->text(), path);
-        const int words = wordScore(m_input->text(), path + u' ' + synonymsOf(*m_commands[i].action));
+        const int named = wordScore(m_input->text(), path);
+        const int words =
+            named >= 0 ? named + 1 : wordScore(m_input->text(), path + u' ' + synonymsOf(*m_commands[i].action));
         const int score = std::max(own >= 0 ? 2 * own + 1 : whole, words);
         if (score >= 0) {
             found.append({score, i});

@@ -30,6 +30,8 @@ class CommandPalette : public QFrame {
 
     // Not in the menus: its text is its path.
     void add(QAction& action) { m_more.append(&action); }
+    // Of a menu that is not in the menu bar, below this path.
+    void add(const QString& path, QMenu& menu) { m_moreMenus.append({path, &menu}); }
     // Reads the menus again and shows itself over the window's upper part.
     void open();
     QLineEdit& input() const { return *m_input; }
@@ -52,6 +54,7 @@ class CommandPalette : public QFrame {
     QLineEdit* m_input;
     QListWidget* m_list;
     QList<QAction*> m_more;
+    QList<QPair<QString, QMenu*>> m_moreMenus;
     QList<MenuCommand> m_commands;
     QStringList m_recent;  // paths, the last on top; kept in the settings
     QList<int> m_shown;    // in m_commands, by row

@@ -42,11 +42,17 @@ QList<MenuCommand> menuCommands(const QMenuBar& menus) {
     QList<MenuCommand> commands;
     for (QAction* action : menus.actions()) {
         if (QMenu* menu = action->menu()) {
-            Q_EMIT menu->aboutToShow();
-            collect(*menu, plainMenuText(action->text()), commands);
-            Q_EMIT menu->aboutToHide();
+            commands += menuCommands(*menu, plainMenuText(action->text()));
         }
     }
+    return commands;
+}
+
+QList<MenuCommand> menuCommands(QMenu& menu, const QString& path) {
+    QList<MenuCommand> commands;
+    Q_EMIT menu.aboutToShow();
+    collect(menu, path, commands);
+    Q_EMIT menu.aboutToHide();
     return commands;
 }
 

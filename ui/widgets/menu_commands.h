@@ -5,6 +5,7 @@
 #include <QPointer>
 #include <QString>
 
+class QMenu;
 class QMenuBar;
 
 namespace offstage::ui {
@@ -22,6 +23,8 @@ QString synonymsOf(const QAction& action);
 // The present entries of the menus, in their order, without separators and hidden
 // entries. Menus that are filled when they open are filled first. GUI thread only.
 QList<MenuCommand> menuCommands(const QMenuBar& menus);
+// The same of one menu, whose entries' paths begin with `path`.
+QList<MenuCommand> menuCommands(QMenu& menu, const QString& path);
 
 // A menu's visible text, without the mark of its mnemonic.
 QString plainMenuText(const QString& text);

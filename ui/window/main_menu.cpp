@@ -13,6 +13,7 @@
 #include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QStatusBar>
+#include <QTabWidget>
 
 #include "ui/base/icons.h"
 #include "ui/base/language.h"
@@ -35,6 +36,7 @@
 #include "ui/window/model_menu.h"
 #include "ui/window/model_opener.h"
 #include "ui/window/panel_docks.h"
+#include "ui/window/panel_list.h"
 #include "ui/window/side_columns.h"
 
 namespace offstage::ui {
@@ -326,6 +328,22 @@ void MainMenu::addSettingsToPalette() {
     add(tr("Budget › Memory, context and quality"),
         tr("VRAM, RAM, GPU memory, context length, offload layers, quantization, bits, KV cache, experts"),
         panel("budget"));
+    for (const PanelEntry& entry : panelList()) {
+        const QString name = QString::fromLatin1(entry.name);
+        for (auto* tabs : m_panels.dock(name)->findChildren<QTabWidget*>()) {
+            for (int i = 0; i < tabs->count(); ++i) {
+                add(entry.title() + QStringLiteral(" › ") + tabs->tabText(i), {}, [this, name, tabs, i] {
+                    m_panels.show(name);
+                    tabs->setCurrentIndex(i);
+                    tabs->setFocus(Qt::ShortcutFocusReason);
+                });
+            }
+        }
+    }
+}
+
+void MainMenu::addToPalette(const QString& path, QMenu& menu) {
+    m_palette->add(path, menu);
 }
 
 // What else people call a command.

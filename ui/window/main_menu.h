@@ -49,6 +49,8 @@ class MainMenu : public QObject {
     QAction* open() const { return m_open; }
     QAction* stop() const { return m_stop; }
     KeyBindings& keys() const { return *m_keys; }
+    // The palette lists what is in this menu below that path.
+    void addToPalette(const QString& path, QMenu& menu);
     void refreshIcons();
 
   Q_SIGNALS:

@@ -44,6 +44,7 @@
 #include "ui/panels/picture_dialog.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/server/server_indicator.h"
+#include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/settings/settings_dialog.h"
 #include "ui/settings/storage_page.h"
@@ -330,6 +331,8 @@ void MainWindow::connectSampling() {
     });
     connect(persona, &PersonaBar::said, this,
             [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+    m_menu->addToPalette(tr("Persona"), persona->choices());
+    m_menu->addToPalette(tr("Persona"), persona->presets().menu());
     const BenchmarkRunner& runner = m_panels->panel<BenchmarkPanel>().runner();
     new SetupWatch(m_core, *m_opener, *m_page, *persona, runner, this);
     new BudgetKeeper(m_core.engine, runner, this);
