@@ -10,12 +10,14 @@
 #include "app/cli/commands.h"
 #include "app/cli/generation_options.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/manual.h"
 #include "app/cli/message_input.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/reply_printer.h"
 #include "app/cli/terminal_output.h"
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/manual/demo_model.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::cli {
@@ -34,6 +36,7 @@ class Chat {
         std::cout << model.name << ": " << model.n_layers << " layers x " << model.n_experts << " experts, "
                   << model.n_active << " active, on " << where(model)
                   << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
+        if (engine::is_demo_model(model)) manual_.emplace(manual_answers());
         apply_defaults(model, options_);
         thinking_choices_ = model.thinking_choices;
         if (!thinking_choices_.empty()) std::cout << "/think " << choices() << " says how it thinks.\n";
@@ -116,8 +119,19 @@ class Chat {
         if (!options_.system.empty()) messages_.push_back({engine::Role::kSystem, options_.system});
     }
 
-    // A message that cannot be answered is removed, and the conversation continues.
+    // Questions about the program are answered from the manual: the demo model knows it as it
+    // was when that was trained.
     void answer(const std::string& text) {
+        const auto known = manual_ ? manual_->answer_of(text) : std::nullopt;
+        if (known) {
+            std::cout << answer_text(*known) << std::flush;
+        } else {
+            generate(text);
+        }
+    }
+
+    // A message that cannot be answered is removed, and the conversation continues.
+    void generate(const std::string& text) {
         engine::GenerationRequest request;
         request.messages = messages_;
         request.messages.push_back({engine::Role::kUser, text});
@@ -160,6 +174,7 @@ class Chat {
     GenerateOptions& options_;
     std::unique_ptr<engine::Session> session_;
     std::vector<engine::ChatMessage> messages_;
+    std::optional<engine::ManualAnswers> manual_;
     std::vector<std::string> thinking_choices_;
     std::string thinking_;
 };

@@ -8,6 +8,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/generation_options.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/manual.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/replan_script.h"
 #include "app/cli/reply_printer.h"
@@ -16,6 +17,7 @@
 #include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/eval/loading_report.h"
+#include "engine/manual/demo_model.h"
 #include "engine/plan/plan.h"
 #include "engine/report_table.h"
 #include "engine/run/prefix_file.h"
@@ -215,6 +217,11 @@ int run_generate(GenerateOptions& options) {
     const bool has_work = !options.replan_script.empty() || !options.prompt_cache.empty();
     if (has_work && !stop.stop_requested()) session->advance(stop.get_token());
     if (engine::Message note = session->take_note(); !note.empty()) result.notes.push_back(std::move(note));
+    if (!options.raw && engine::is_demo_model(model)) {
+        if (const auto known = manual_answers().answer_of(*options.prompt)) {
+            result.notes.push_back(engine::messages::manual_answers_this(known->page));
+        }
+    }
     if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
     for (; next_order < orders.size(); ++next_order) {

@@ -1,17 +1,12 @@
-// The manual in a terminal: the pages of resources/help/en, which are the window's help
-// as well.
+// The manual in a terminal.
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <string_view>
 
-#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/manual.h"
 #include "app/cli/near_names.h"
-#include "engine/device/hardware_profile.h"
-#include "engine/error.h"
-#include "engine/files/text_file.h"
 
 namespace offstage::cli {
 namespace {
@@ -27,14 +22,6 @@ struct Subject {
     std::string text;
 };
 
-constexpr std::size_t kLargestPage = 1 << 20;
-
-std::string read_page(const std::string& name) {
-    const std::filesystem::path file = engine::resource_directory() / "help" / "en" / (name + ".md");
-    if (const auto text = engine::read_small_file(file, kLargestPage)) return *text;
-    throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::manual_missing(engine::shown_path(file)));
-}
-
 // The manual's list of pages: "## HEADING", "- [TITLE](NAME.md): TEXT".
 std::vector<Subject> subjects() {
     std::vector<Subject> list;
@@ -49,46 +36,6 @@ std::vector<Subject> subjects() {
         }
     }
     return list;
-}
-
-bool is_code(std::string_view line) {
-    return line.starts_with("    ");
-}
-
-// Links to other pages, which may go over the end of a line, are shown as "TEXT [PAGE]".
-std::string with_plain_links(std::string page) {
-    for (std::size_t at = 0; (at = page.find("](", at)) != std::string::npos;) {
-        const std::size_t open = page.rfind('[', at);
-        const std::size_t end = page.find(')', at);
-        const std::size_t line = page.rfind('\n', at) + 1;  // npos + 1 is 0
-        if (open == std::string::npos || end == std::string::npos || is_code(std::string_view(page).substr(line))) {
-            at += 2;
-            continue;
-        }
-        const std::string target = page.substr(at + 2, end - at - 2);
-        const std::string linked =
-            page.substr(open + 1, at - open - 1) + " [" + target.substr(0, target.find(".md")) + "]";
-        page.replace(open, end + 1 - open, linked);
-        at = open + linked.size();
-    }
-    return page;
-}
-
-// Markdown is readable as it is, but for links, comments, escapes, and marks of bold
-// text.
-std::string plain(const std::string& page) {
-    std::string text;
-    std::istringstream lines(with_plain_links(page));
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("<!--")) continue;
-        for (const std::string_view mark : {"**", "\\"}) {
-            for (std::size_t at = 0; !is_code(line) && (at = line.find(mark, at)) != std::string::npos;) {
-                line.erase(at, mark.size());
-            }
-        }
-        text += line + "\n";
-    }
-    return text;
 }
 
 void list_subjects(const std::vector<Subject>& list) {
@@ -122,7 +69,7 @@ int run_help(const HelpOptions& options) {
     }
     const std::string name = options.subject.substr(0, options.subject.find(".md"));  // of a link
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-        std::cout << plain(read_page(name));
+        std::cout << plain_markdown(read_page(name));
         return 0;
     }
     const auto is_named = [&](const CLI::App* command) { return command->get_name() == name; };

@@ -19,6 +19,8 @@
 namespace {
 
 using offstage::test::cliProgram;
+using offstage::test::runCli;
+using offstage::test::words;
 
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 constexpr auto kPasteBegin = "\x1b[200~", kPasteEnd = "\x1b[201~";
@@ -233,19 +235,42 @@ class TestCliChat : public QObject {
     }
 
     // Each line of a pipe is a message, as ever; --prompt-file - takes all of it as one.
+    // The demo model knows the program as it was when it was trained. Any other question is
+    // its own, and so is the text of generate, which says so.
+    void questionsAboutTheProgram_areTheManuals() {
+        const QByteArray question = "Can you open GGUF files?", sum = "What is 47 + 38?";
+        const QString options = QStringLiteral("--model %1 --threads 1 --temperature 0 --max-tokens 40");
+        const auto chat = runCli(words(QStringLiteral("chat ") + options, {kDemo}), question + '\n' + sum + '\n');
+        QCOMPARE(chat.status, 0);
+        QVERIFY2(chat.out.contains("safetensors") && chat.out.contains("Families: ") &&
+                     chat.out.contains("[from the manual: offstage-cli help models]"),
+                 chat.out.constData());
+        QVERIFY2(!chat.out.contains("yet") && chat.out.contains("85"), chat.out.constData());
+        QCOMPARE(chat.out.count("tokens/s"), 1);
+        const auto generate = [&](const QByteArray& prompt, const char* more) {
+            return runCli(words(QStringLiteral("generate ") + options + QLatin1String(more), {kDemo}) +
+                          QStringList{QStringLiteral("--prompt"), QString::fromUtf8(prompt)});
+        };
+        const auto asked = generate(question, "");
+        QCOMPARE(asked.status, 0);
+        QVERIFY2(asked.err.contains("\"offstage-cli help models\"") && !asked.out.contains("offstage-cli help"),
+                 (asked.err + asked.out).constData());
+        QVERIFY(!generate(sum, "").err.contains("offstage-cli help"));
+        QVERIFY(!generate(question, " --raw").err.contains("offstage-cli help"));
+    }
+
     void pipedLines_areMessages_orOneByAnOption() {
         const QTemporaryDir folder;
         QFile echo(folder.filePath(QStringLiteral("echo.jinja")));
         QVERIFY(echo.open(QIODevice::WriteOnly));
         echo.write("{{ raise_exception('<<' ~ messages[-1].content | replace('\\n', '/') ~ '>>') }}");
         echo.close();
-        const QStringList base = offstage::test::words(QStringLiteral("chat --model %1 --chat-template %2 --threads 1"),
-                                                       {kDemo, echo.fileName()});
-        const auto lines = offstage::test::runCli(base, "one\ntwo\n");
+        const QStringList base =
+            words(QStringLiteral("chat --model %1 --chat-template %2 --threads 1"), {kDemo, echo.fileName()});
+        const auto lines = runCli(base, "one\ntwo\n");
         QVERIFY2(lines.err.contains("<<one>>") && lines.err.contains("<<two>>"), lines.err.constData());
         for (const char* option : {"--prompt-file -", "--prompt -"}) {
-            const auto whole =
-                offstage::test::runCli(base + offstage::test::words(QLatin1String(option)), "one\ntwo\n");
+            const auto whole = runCli(base + words(QLatin1String(option)), "one\ntwo\n");
             QVERIFY2(whole.err.contains("<<one/two>>"), whole.err.constData());
             QCOMPARE(whole.err.count("<<"), 1);
         }

@@ -167,6 +167,7 @@ constexpr FolderRule kEngineFolders[] = {
     {"experts", " files telemetry device model quant plan"},
     {"dispatch", " telemetry device model quant plan experts"},
     {"run", " files telemetry text device model quant plan experts dispatch"},
+    {"manual", " run"},
     {"cluster", " files telemetry device model quant plan experts dispatch run"},
     {"nodes", " files model run cluster"},
     {"serve", " text run"},
@@ -248,13 +249,15 @@ constexpr const char* kMayListen =
 // The engine's headers that the window may use: the session façade, value types, and
 // computations with such values without a session (does it fit, what if, other cache
 // policies, percentiles), the networks of forecasts, the models on this computer, writing
-// of files, chat templates of families, and the server that its switch starts.
+// of files, chat templates of families, answers from the manual, and the server that its
+// switch starts.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/"
     "(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/(cache_folders|file_writer)\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/schedule\\.h"
-    "|eval/cache_(picture|replay)\\.h|run/(fit_estimate|suggestions)\\.h|hub/hub_(download|preview)\\.h|cluster/"
+    "|eval/cache_(picture|replay)\\.h|manual/(demo_model|manual_answers)\\.h|run/(fit_estimate|suggestions)\\.h|hub/"
+    "hub_(download|preview)\\.h|cluster/"
     "(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(api_server|answer_queue)\\.h)";
 

@@ -18,6 +18,7 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "engine/manual/demo_model.h"
 #include "ui/base/icons.h"
 #include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
@@ -30,7 +31,6 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/persona_bar.h"
 #include "ui/chat/title_writer.h"
-#include "ui/engine/demo_model.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
@@ -220,7 +220,7 @@ void MainWindow::answerQuestions() {
 // While it loads, only the bundled one is known.
 bool MainWindow::isOfTheDemo() const {
     const auto& model = m_core.engine.model();
-    return model ? isDemoModel(*model)
+    return model ? engine::is_demo_model(*model)
                  : m_core.engine.state() == EngineController::State::Loading &&
                        QString::fromStdString(m_core.engine.loadRequest().model) == m_opener->demoModel();
 }

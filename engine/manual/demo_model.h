@@ -1,13 +1,11 @@
 #pragma once
 
 namespace offstage::engine {
-struct ModelSummary;
-}
 
-namespace offstage::ui {
+struct ModelSummary;
 
 // Whether this is the program's own small model, wherever its files lie and in whichever
 // format: it has that model's vocabulary.
-bool isDemoModel(const engine::ModelSummary& model);
+bool is_demo_model(const ModelSummary& model);
 
-}  // namespace offstage::ui
+}  // namespace offstage::engine
