@@ -8,6 +8,7 @@
 // Weights of bf16 are their own codes, with a scale of 1.
 #include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/few_experts.cuh"
+#include "kernels/cuda/neuron_stages.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/tensor_core.cuh"
 
@@ -16,12 +17,11 @@ namespace {
 
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
-constexpr int kNeurons = 16;                            // of an mma
-constexpr int kBlocks = 2;                              // a warp's blocks of 64 columns
-constexpr int kTiles = 4;                               // tiles of a block: 16 columns each
-constexpr int kWarpsAbreast = 8;                        // with separate columns
-constexpr int kWarpsInTurn = kWarps / kWarpsAbreast;    // each takes kNeurons of kNeurons * kWarpsInTurn
-constexpr int kBlocksAtOnce = kBlocks * kWarpsAbreast;  // for a thread block
+constexpr int kNeurons = kStageNeurons;          // of an mma
+constexpr int kBlocks = 2;                       // a warp's blocks of 64 columns
+constexpr int kTiles = 4;                        // tiles of a block: 16 columns each
+constexpr int kBlocksAtOnce = kBlocks * kWarps;  // for a thread block, each warp with its own
+static_assert(kBlocksAtOnce == kStageBlocks, "a stage is for all warps");
 constexpr int kParts = 3;
 
 // a * b + c of two bf16 in each word.
@@ -83,24 +83,25 @@ struct Eighth {
     __device__ static int offset(int eighth) { return kBits == 3 ? 3 * eighth / 4 * 4 : kBits * eighth; }
     // From there to the next word that is read: the last word has none, nor needs one.
     __device__ static int next_word(int eighth) { return eighth == 7 ? 0 : 1; }
+    template <bool kCopied>
     __device__ void load(const unsigned char* place, int eighth) {
         if constexpr (kBits == 16) {
-            const uint4 all = __ldcs(reinterpret_cast<const uint4*>(place));
+            const uint4 all = read_once<kCopied>(reinterpret_cast<const uint4*>(place));
             words[0] = all.x;
             words[1] = all.y;
             words[2] = all.z;
             words[3] = all.w;
         } else if constexpr (kBits == 8) {
-            const uint2 both = __ldcs(reinterpret_cast<const uint2*>(place));
+            const uint2 both = read_once<kCopied>(reinterpret_cast<const uint2*>(place));
             words[0] = both.x;
             words[1] = both.y;
         } else if constexpr (kBits == 4) {
-            words[0] = __ldcs(reinterpret_cast<const unsigned*>(place));
+            words[0] = read_once<kCopied>(reinterpret_cast<const unsigned*>(place));
         } else if constexpr (kBits == 3) {
-            words[0] = __ldcs(reinterpret_cast<const unsigned*>(place));
-            words[1] = __ldcs(reinterpret_cast<const unsigned*>(place) + next_word(eighth));
+            words[0] = read_once<kCopied>(reinterpret_cast<const unsigned*>(place));
+            words[1] = read_once<kCopied>(reinterpret_cast<const unsigned*>(place) + next_word(eighth));
         } else {
-            words[0] = __ldcs(reinterpret_cast<const unsigned short*>(place));
+            words[0] = read_once<kCopied>(reinterpret_cast<const unsigned short*>(place));
         }
     }
     // HQQ: the first lane's codes in the lowest bits, then the second's.
@@ -175,21 +176,23 @@ struct BlockGroups {
     __device__ static int super_offset(const PackedPlaces& places, int block) {
         return kGroups * block / places.super_group * static_cast<int>(sizeof(float4));
     }
+    template <bool kCopied>
     __device__ void load(const unsigned char* its_scales, const unsigned char* its_zeros,
                          const unsigned char* its_super) {
         if constexpr (kPlain) {
             (void)its_scales, (void)its_zeros, (void)its_super;
         } else if constexpr (kSigned) {
-            scales = __ldcs(reinterpret_cast<const unsigned short*>(its_scales));
+            scales = read_once<kCopied>(reinterpret_cast<const unsigned short*>(its_scales));
         } else {
             if constexpr (kGroups == 1) {
-                scales = __ldcs(its_scales);
-                zeros = __ldcs(its_zeros);
+                scales = read_once<kCopied>(its_scales);
+                zeros = read_once<kCopied>(its_zeros);
             } else {
-                scales = __ldcs(reinterpret_cast<const unsigned*>(its_scales));
+                scales = read_once<kCopied>(reinterpret_cast<const unsigned*>(its_scales));
             }
-            super[0] = __ldcs(reinterpret_cast<const float2*>(its_super));  // rows are aligned to 8 bytes only
-            super[1] = __ldcs(reinterpret_cast<const float2*>(its_super) + 1);
+            super[0] =
+                read_once<kCopied>(reinterpret_cast<const float2*>(its_super));  // rows are aligned to 8 bytes only
+            super[1] = read_once<kCopied>(reinterpret_cast<const float2*>(its_super) + 1);
         }
     }
     // zero: less the middle of the codes.
@@ -238,9 +241,23 @@ struct Places {
     }
 };
 
+// The same within a stage, in bytes; block: of the stage.
+template <WeightType kType, int kInputs>
+struct StagedPlaces {
+    using Stage = NeuronStage<kType, kInputs>;
+    int codes, scales, zeros, neuron;
+
+    __device__ StagedPlaces(const PackedPlaces& places, int block, int lane) : neuron(lane % kNeurons) {
+        codes = Stage::row(lane % 4 * 4) + block * Stage::kBlockBytes + Eighth<kType>::offset(lane / 4);
+        const int its_block = block + lane / kNeurons;
+        scales = 4 * Stage::kScales + its_block * Stage::kScaleBytes;
+        zeros = 4 * Stage::kZeros + places.zeros % 4 + its_block;
+    }
+};
+
 // A lane's share of 16 neurons, the first of which is the stretch's `first`-th.
 template <WeightType kType, int kInputs>
-struct Stage {
+struct Share {
     Eighth<kType> codes[kBlocks][4];
     BlockGroups<kType> groups;
     float activation[kInputs];
@@ -248,20 +265,35 @@ struct Stage {
     __device__ void load_codes(const Places<kType>& places, int b, int first, int lane) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            codes[b][j].load(places.of(places.codes, first + lane % 4 * 4 + j) + b * Places<kType>::kBlockBytes,
-                             lane / 4);
+            codes[b][j].template load<false>(
+                places.of(places.codes, first + lane % 4 * 4 + j) + b * Places<kType>::kBlockBytes, lane / 4);
         }
     }
-    __device__ void load_groups(const Places<kType>& places, int first, int lane, const float* const (&act)[kInputs]) {
+    __device__ void load_groups(const Places<kType>& places, int first, int lane, const Activations& from) {
         const int neuron = first + lane % kNeurons;
-        groups.load(places.of(places.scales, neuron), places.of(places.zeros, neuron), places.of(places.super, neuron));
+        groups.template load<false>(places.of(places.scales, neuron), places.of(places.zeros, neuron),
+                                    places.of(places.super, neuron));
 #pragma unroll
-        for (int t = 0; t < kInputs; ++t) activation[t] = neuron <= places.last ? act[t][neuron] : 0.0f;
+        for (int t = 0; t < kInputs; ++t) activation[t] = neuron <= places.last ? from.of(t, neuron) : 0.0f;
     }
-    __device__ void load(const Places<kType>& places, int first, int lane, const float* const (&act)[kInputs]) {
-        load_groups(places, first, lane, act);
+    __device__ void load(const Places<kType>& places, int first, int lane, const Activations& from) {
+        load_groups(places, first, lane, from);
 #pragma unroll
         for (int b = 0; b < kBlocks; ++b) load_codes(places, b, first, lane);
+    }
+    __device__ void load(const NeuronStage<kType, kInputs>& from, const StagedPlaces<kType, kInputs>& at, int lane) {
+        const auto* const words = reinterpret_cast<const unsigned char*>(from.words[at.neuron]);
+        groups.template load<true>(words + at.scales, words + at.zeros, words);
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) activation[t] = from.activations[t][at.neuron];
+#pragma unroll
+        for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                codes[b][j].template load<true>(from.codes + at.codes + j * from.kRowBytes + b * from.kBlockBytes,
+                                                lane / 4);
+            }
+        }
     }
 };
 
@@ -277,15 +309,29 @@ struct Shapes {
     static constexpr int kTileSums = kProducts * 16 * 8;
     static constexpr int kExchanged = kWarps * kTilesAtOnce * kTileSums;
     static constexpr int kZeros = kWarps * kGroups * kInputs;
-    static constexpr std::size_t kLoopBytes = kWarps * kWarpFactors * sizeof(std::uint16_t);
+    static constexpr std::size_t kMostBytes = 48 * 1024;  // what a block may have
+    static constexpr std::size_t kFactorBytes = kWarps * kWarpFactors * sizeof(std::uint16_t);
+    static constexpr std::size_t kStageBytes = sizeof(NeuronStage<kType, kInputs>);
+    // Behind the factors; 0: rows are read where they lie.
+    static constexpr int kStages = kFactorBytes + 3 * kStageBytes <= kMostBytes   ? 3
+                                   : kFactorBytes + 2 * kStageBytes <= kMostBytes ? 2
+                                                                                  : 0;
+    static constexpr std::size_t kLoopBytes = kFactorBytes + kStages * kStageBytes;
     static constexpr std::size_t kEndBytes = (kExchanged + kZeros) * sizeof(float);
     static constexpr std::size_t kSharedBytes = kLoopBytes > kEndBytes ? kLoopBytes : kEndBytes;
-    static_assert(kSharedBytes <= 48 * 1024, "what a block may have");
+    static_assert(kSharedBytes <= kMostBytes, "it fits");
 };
 
-// The first block of the n-th of the warps that work side by side.
-__device__ inline int first_block_of(int n) {
-    return static_cast<int>(blockIdx.x) * kBlocksAtOnce + n * kBlocks;
+// A warp's first block.
+__device__ inline int first_block_of(int warp) {
+    return static_cast<int>(blockIdx.x) * kBlocksAtOnce + warp * kBlocks;
+}
+// The same as it is read. Where rows lie, the last warp with columns takes the last two
+// blocks, even if one of them is another warp's; a stage has room behind the last.
+template <bool kStaged>
+__device__ inline int first_block_read(int first_block, const PackedPlaces& places) {
+    const int last_pair = places.n_blocks - kBlocks;
+    return kStaged || first_block < last_pair ? first_block : last_pair;
 }
 
 // Adds up the lanes, parts and warps of a block, and stores the partial sums of its
@@ -311,7 +357,8 @@ __device__ inline void store_partials(const FewCall& call, const PackedPlaces& p
             }
         }
     }
-    // Add up the parts and the warps, some tiles at a time.
+    // Add up the parts, some tiles at a time.
+    constexpr bool kStaged = Sizes::kStages > 0;
     constexpr int kTilesAtOnce = Sizes::kTilesAtOnce;
     float* const exchange = shared_memory<float>();               // (kWarps, kTilesAtOnce, kProducts, 16, 8)
     float* const exchanged_zeros = exchange + Sizes::kExchanged;  // (kWarps, kGroups, kInputs)
@@ -345,35 +392,88 @@ __device__ inline void store_partials(const FewCall& call, const PackedPlaces& p
             }
             __syncthreads();
             constexpr int kRows = kTilesAtOnce * 16;
-            for (int place = static_cast<int>(threadIdx.x); place < kWarpsAbreast * kRows * call.n_rows;
-                 place += kThreads) {
+            for (int place = static_cast<int>(threadIdx.x); place < kWarps * kRows * call.n_rows; place += kThreads) {
                 const int m = place % 16;
                 const int k = place / 16 % kTilesAtOnce;
-                const int abreast = place / kRows % kWarpsAbreast;
-                const int t = place / (kRows * kWarpsAbreast);
-                const int its_block = first_block_of(abreast);
-                const int last_pair = places.n_blocks - kBlocks;
-                const int block = (its_block < last_pair ? its_block : last_pair) + b;
-                if (its_block >= places.n_blocks || block < its_block) continue;  // none, or another warp's
+                const int w = place / kRows % kWarps;
+                const int t = place / (kRows * kWarps);
+                const int its_block = first_block_of(w);
+                const int block = first_block_read<kStaged>(its_block, places) + b;
+                // None, or another warp's.
+                if (its_block >= places.n_blocks || (kStaged ? block >= places.n_blocks : block < its_block)) continue;
                 const int g = kGroups > 1 ? first_tile + k : 0;
-                float sum = 0.0f;
+                const float* const tile = exchange + (w * kTilesAtOnce + k) * Sizes::kTileSums + m * 8;
+                float parts[kParts];
 #pragma unroll
-                for (int w = abreast; w < kWarps; w += kWarpsAbreast) {
-                    const float* const tile = exchange + (w * kTilesAtOnce + k) * Sizes::kTileSums + m * 8;
-                    float parts[kParts];
-#pragma unroll
-                    for (int p = 0; p < kParts; ++p) {
-                        const int column = p * Sizes::kSlots + t;
-                        parts[p] = tile[column / 8 * (16 * 8) + column % 8];
-                    }
-                    sum += parts[2] + parts[1] + parts[0];
-                    if (BlockGroups<kType>::kHasZeros) sum -= exchanged_zeros[(w * kGroups + g) * kInputs + t];
+                for (int p = 0; p < kParts; ++p) {
+                    const int column = p * Sizes::kSlots + t;
+                    parts[p] = tile[column / 8 * (16 * 8) + column % 8];
                 }
+                float sum = 0.0f;
+                sum += parts[2] + parts[1] + parts[0];
+                if (BlockGroups<kType>::kHasZeros) sum -= exchanged_zeros[(w * kGroups + g) * kInputs + t];
                 const std::int64_t column = block * kPackedBlock + column_of<kType>(first_tile + k, m);
                 partials[(call.partial_row + stretch * call.n_rows + t) * hidden_dim + column] = sum;
             }
         }
     }
+}
+
+// Adds the products of a share to a warp's sums. factors: the second operand, (kBlocks,
+// kGroups, kColumns, kNeurons) of shared memory of the warp. groups_used(),
+// codes_used(b): behind the last use of these registers.
+template <WeightType kType, int kInputs, typename GroupsUsed, typename CodesUsed>
+__device__ inline void multiply_share(Share<kType, kInputs>& now, int lane, std::uint16_t* factors,
+                                      float (&sums)[kBlocks][kTiles][Shapes<kType, kInputs>::kProducts][4],
+                                      float (&zeros)[Shapes<kType, kInputs>::kGroups][kInputs],
+                                      const GroupsUsed& groups_used, const CodesUsed& codes_used) {
+    using Sizes = Shapes<kType, kInputs>;
+    constexpr int kGroups = Sizes::kGroups;
+    constexpr int kProducts = Sizes::kProducts;
+    std::uint16_t* const my_factors =
+        factors + lane / kNeurons * (kGroups * Sizes::kColumns * kNeurons) + lane % kNeurons;
+    const std::uint16_t* const read_factors = factors + lane / 4 * kNeurons + lane % 4 * 4;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+        float scale;
+        float zero;
+        now.groups.get(g, scale, zero);
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) {
+            float left = now.activation[t] * scale;
+            if (BlockGroups<kType>::kHasZeros) zeros[g][t] = fmaf(left, zero, zeros[g][t]);
+#pragma unroll
+            for (int p = 0; p < kParts; ++p) {
+                const unsigned part = pack_bf16(left, 0.0f);
+                left -= __uint_as_float(part << 16);
+                my_factors[(g * Sizes::kColumns + p * Sizes::kSlots + t) * kNeurons] = static_cast<std::uint16_t>(part);
+            }
+        }
+    }
+    groups_used();
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+        unsigned factor[kProducts][2];
+#pragma unroll
+        for (int k = 0; k < kTiles; ++k) {
+            if (k == 0 || kGroups > 1) {
+#pragma unroll
+                for (int m = 0; m < kProducts; ++m) {
+                    const int place = ((b * kGroups + (kGroups > 1 ? k : 0)) * Sizes::kColumns + 8 * m) * kNeurons;
+                    const uint2 both = *reinterpret_cast<const uint2*>(read_factors + place);
+                    factor[m][0] = both.x;
+                    factor[m][1] = both.y;
+                }
+            }
+            unsigned a[4];
+            tile_of<kType>(now.codes[b], lane / 4, k, a);
+#pragma unroll
+            for (int m = 0; m < kProducts; ++m) multiply_bf16(sums[b][k][m], a, factor[m]);
+        }
+        codes_used(b);
+    }
+    __syncwarp();
 }
 
 // places.n_blocks: kBlocks at least.
@@ -384,91 +484,73 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     let_next_begin();
     wait_for_previous();
     using Sizes = Shapes<kType, kInputs>;
-    constexpr int kGroups = Sizes::kGroups;
-    constexpr int kProducts = Sizes::kProducts;
     const FewCall& call = list.call(blockIdx.z);
     const void* const weights = list.weights(blockIdx.z);
     const std::int64_t stretch = blockIdx.y;
     if (stretch >= call.n_stretches || weights == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    // The last warp with columns processes the last two blocks, even if one of them is
-    // another warp's.
-    const int my_block = first_block_of(warp % kWarpsAbreast);
-    const int first_block = my_block < places.n_blocks - kBlocks ? my_block : places.n_blocks - kBlocks;
+    const int my_block = first_block_of(warp);
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const int n_neurons = static_cast<int>(ffn_dim * (stretch + 1) / call.n_stretches - begin);
     const unsigned char* const w2 = static_cast<const unsigned char*>(weights) + offset + begin * stride;
-    const Places<kType> from(w2, places, first_block, lane, static_cast<unsigned>(stride), n_neurons - 1);
-    const float* act[kInputs];
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-        act[t] = activations + (call.scratch_row + (t < call.n_rows ? t : call.n_rows - 1)) * ffn_dim + begin;
-    }
+    const Activations its_activations{activations + call.scratch_row * ffn_dim + begin, static_cast<unsigned>(ffn_dim),
+                                      call.n_rows};
 
-    // (kBlocks, kGroups, kColumns, kNeurons) of the warp: the second operand.
     std::uint16_t* const factors = shared_memory<std::uint16_t>() + warp * Sizes::kWarpFactors;
-    std::uint16_t* const my_factors =
-        factors + lane / kNeurons * (kGroups * Sizes::kColumns * kNeurons) + lane % kNeurons;
-    const std::uint16_t* const read_factors = factors + lane / 4 * kNeurons + lane % 4 * 4;
-    float sums[kBlocks][kTiles][kProducts][4] = {};
-    float zeros[kGroups][kInputs] = {};
-    // Two stages are being loaded while a third is multiplied. Registers are loaded anew
-    // as soon as a stage no longer needs them.
-    constexpr int kStep = kNeurons * kWarpsInTurn;
-    Stage<kType, kInputs> stages[2];
-    const auto multiply = [&](Stage<kType, kInputs>& now, int after) {
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-            float scale;
-            float zero;
-            now.groups.get(g, scale, zero);
-#pragma unroll
-            for (int t = 0; t < kInputs; ++t) {
-                float left = now.activation[t] * scale;
-                if (BlockGroups<kType>::kHasZeros) zeros[g][t] = fmaf(left, zero, zeros[g][t]);
-#pragma unroll
-                for (int p = 0; p < kParts; ++p) {
-                    const unsigned part = pack_bf16(left, 0.0f);
-                    left -= __uint_as_float(part << 16);
-                    my_factors[(g * Sizes::kColumns + p * Sizes::kSlots + t) * kNeurons] =
-                        static_cast<std::uint16_t>(part);
-                }
-            }
-        }
-        now.load_groups(from, after, lane, act);
-        __syncwarp();
-#pragma unroll
-        for (int b = 0; b < kBlocks; ++b) {
-            unsigned factor[kProducts][2];
-#pragma unroll
-            for (int k = 0; k < kTiles; ++k) {
-                if (k == 0 || kGroups > 1) {
-#pragma unroll
-                    for (int m = 0; m < kProducts; ++m) {
-                        const int place = ((b * kGroups + (kGroups > 1 ? k : 0)) * Sizes::kColumns + 8 * m) * kNeurons;
-                        const uint2 both = *reinterpret_cast<const uint2*>(read_factors + place);
-                        factor[m][0] = both.x;
-                        factor[m][1] = both.y;
-                    }
-                }
-                unsigned a[4];
-                tile_of<kType>(now.codes[b], lane / 4, k, a);
-#pragma unroll
-                for (int m = 0; m < kProducts; ++m) multiply_bf16(sums[b][k][m], a, factor[m]);
-            }
-            now.load_codes(from, b, after, lane);
-        }
-        __syncwarp();
+    float sums[kBlocks][kTiles][Sizes::kProducts][4] = {};
+    float zeros[Sizes::kGroups][kInputs] = {};
+    const auto multiply = [&](Share<kType, kInputs>& now, const auto& groups_used, const auto& codes_used) {
+        multiply_share<kType, kInputs>(now, lane, factors, sums, zeros, groups_used, codes_used);
     };
-    // A warp beyond the columns has no neurons.
-    const int end = my_block < places.n_blocks ? n_neurons : 0;
-    int first = warp / kWarpsAbreast * kNeurons;
-    stages[0].load(from, first, lane, act);
-    stages[1].load(from, first + kStep, lane, act);
-    for (; first < end; first += 2 * kStep) {
-        multiply(stages[0], first + 2 * kStep);
-        if (first + kStep < end) multiply(stages[1], first + 3 * kStep);
+    if constexpr (Sizes::kStages > 0) {
+        auto* const stages =
+            reinterpret_cast<NeuronStage<kType, kInputs>*>(shared_memory<unsigned char>() + Sizes::kFactorBytes);
+        const NeuronCopies<kType, kInputs> neurons(w2, stride, n_neurons, places, first_block_of(0), its_activations);
+        const StagedPlaces<kType, kInputs> at(places, warp * kBlocks, lane);
+        AsyncCopies copies;
+        const auto begin_copies = [&](int stage, int first) {
+            if (first < n_neurons) neurons.begin(copies, stages[stage], first);
+            copies.commit();
+        };
+        constexpr int kAhead = Sizes::kStages - 1;
+#pragma unroll
+        for (int s = 0; s < kAhead; ++s) begin_copies(s, s * kNeurons);
+        int now = 0;
+        int next = kAhead;
+#pragma unroll 1
+        for (int first = 0; first < n_neurons; first += kNeurons) {
+            copies.template wait<kAhead - 1>();
+            __syncthreads();  // the stage is there, and the one before it was read
+            begin_copies(next, first + kAhead * kNeurons);
+            if (my_block < places.n_blocks) {
+                Share<kType, kInputs> share;
+                share.load(stages[now], at, lane);
+                multiply(
+                    share, [] {}, [](int) {});
+            }
+            now = now == kAhead ? 0 : now + 1;
+            next = next == kAhead ? 0 : next + 1;
+        }
+    } else {
+        const Places<kType> from(w2, places, first_block_read<false>(my_block, places), lane,
+                                 static_cast<unsigned>(stride), n_neurons - 1);
+        // Two shares are being loaded while a third is multiplied. Registers are loaded
+        // anew as soon as a share no longer needs them.
+        Share<kType, kInputs> shares[2];
+        const auto multiply_and_load = [&](Share<kType, kInputs>& now, int after) {
+            multiply(
+                now, [&] { now.load_groups(from, after, lane, its_activations); },
+                [&](int b) { now.load_codes(from, b, after, lane); });
+        };
+        // A warp beyond the columns has no neurons.
+        const int end = my_block < places.n_blocks ? n_neurons : 0;
+        shares[0].load(from, 0, lane, its_activations);
+        shares[1].load(from, kNeurons, lane, its_activations);
+        for (int first = 0; first < end; first += 2 * kNeurons) {
+            multiply_and_load(shares[0], first + 2 * kNeurons);
+            if (first + kNeurons < end) multiply_and_load(shares[1], first + 3 * kNeurons);
+        }
     }
 
     store_partials<kType, kInputs>(call, places, hidden_dim, sums, zeros, partials);

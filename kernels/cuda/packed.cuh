@@ -49,6 +49,13 @@ inline PackedPlaces places_of(WeightType type, std::int64_t n_cols) {
     return places;
 }
 
+// Weights are read once, unless they are copies in shared memory.
+template <bool kCopied, typename T>
+__device__ inline T read_once(const T* from) {
+    if constexpr (kCopied) return *from;
+    return __ldcs(from);
+}
+
 // An unsigned number below 2^23 as float32.
 __device__ inline float small_to_float(unsigned value) {
     return __uint_as_float(value | kBitsOfTwoTo23) - kTwoTo23;

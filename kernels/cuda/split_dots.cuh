@@ -28,13 +28,6 @@ struct FourPlaces {
     const unsigned char* super;   // of all their groups: a super group has a multiple of 16
 };
 
-// Weights are read once.
-template <bool kCopied, typename T>
-__device__ inline T read_once(const T* from) {
-    if constexpr (kCopied) return *from;
-    return __ldcs(from);
-}
-
 // A lane's 16 weights of each of the four blocks, and their groups: of all, or (kHeld 1,
 // from shared memory) of the block that was loaded last. load_block() and load_groups()
 // only read.
