@@ -119,11 +119,17 @@ std::size_t grouped_bytes(const ExpertLayout& layout, std::int64_t n_tokens, std
 namespace offstage::kernels::ops {
 
 void compute(cuda::Worker& worker, const GroupedExperts& op) {
+    // Packed ones also beyond the rows for which the table of products has them: a
+    // measurement asks for it.
+    if (!op.layout.down_rows_are_outputs) {
+        cuda::packed_groups(worker, op);
+        return;
+    }
     if (!cuda::takes_grouped(worker, op.layout, op.n_tokens, op.n_active, op.n_experts)) {
         worker.failure.set("A CUDA operation got the experts of several tokens in a form that it does not take.");
         return;
     }
-    op.layout.down_rows_are_outputs ? cuda::start_grouped(worker, op) : cuda::packed_groups(worker, op);
+    cuda::start_grouped(worker, op);
 }
 
 }  // namespace offstage::kernels::ops

@@ -86,6 +86,23 @@ class TestDeviceKit : public QObject {
         }
     }
 
+    // Where an expert has more rows than the table of products groups, both ways are
+    // timed all the same.
+    void promptExperts_areGroupedBeyondTheLimit() {
+        const CliOutcome outcome = runProgram(
+            kPromptExperts,
+            words(QStringLiteral("--widths narrow --groups always --choice one --tokens 40,520 --rounds 1")));
+        QVERIFY2(outcome.status == 0, outcome.err);
+        const QList<QByteArray> lines = outcome.out.trimmed().split('\n');
+        QCOMPARE(lines.size(), 2);
+        for (const QByteArray& line : lines) {
+            const QJsonObject experts = QJsonDocument::fromJson(line).object();
+            QVERIFY2(experts[QLatin1String("ok")].toBool() && line.contains("HQQ4"), line);
+            QVERIFY2(experts[QLatin1String("grouped_us")].toDouble() > 0, line);
+            QCOMPARE(experts[QLatin1String("chosen")].toBool(), experts[QLatin1String("tokens")].toInt() == 40);
+        }
+    }
+
     // A part that hangs, one that fails, one that is not there, and one that would take
     // the time of a more important one.
     void run_keepsPartsWithinTheirTime() {

@@ -106,6 +106,8 @@ real_parts() {
     part 2 45 60 kernels ./bench_cuda --benchmark_filter='2 experts|decode of|attention decode|route|norm' --benchmark_min_time=0.02 --benchmark_format=json
     part 2 30 60 mx-shared bench_model "$models/offstage-kit-mx.gguf" 'synthetic:mixtral-8x7b?type=q4_0&layers=8' --vram 5GiB --repeat 2
     part 2 20 60 mx-shared-peer ./llama-bench -m "$models/offstage-kit-mx.gguf" -ngl 99 -fa 1 -ncmoe 2 -p 512 -n 64 -r 2 -o json
+    part 2 15 60 prompt-rows ./prompt_experts --groups always --tokens 128,256,512,1024,2048 --rounds 10
+    part 2 10 40 prompt-most-rows ./prompt_experts --groups always --choice one --tokens 128,256,512,1024 --rounds 10
     part 3 60 90 races compute-sanitizer --tool racecheck ./engine_cuda_backend keeps_the_contract
     part 3 60 90 memcheck compute-sanitizer --tool memcheck ./engine_cuda_backend keeps_the_contract
     for model in mx qw; do

@@ -4,9 +4,13 @@
 // the choice, orders it and sends the order back, as it does where the GPU cannot. One
 // JSON object a line.
 //
-//   prompt_experts [--tokens 512] [--rounds 20] [--widths real|narrow]
+//   prompt_experts [--tokens 512,...] [--choice even|one] [--groups chosen|always] [--rounds 20]
+//                  [--widths real|narrow]
 //
-// narrow: for a CUDA made of threads (tests/cuda_host).
+// one: every token chooses the first expert, too, which so has a row of each. always:
+// packed experts alone, which are also grouped where the table of products has cuBLAS
+// instead ("chosen": false): its limit of rows is what this measures. narrow: for a CUDA
+// made of threads (tests/cuda_host).
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +19,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -44,7 +49,7 @@ const Shape kNarrow[] = {{"narrow HQQ4", 64, 96, 12, 3, W::kHqq4}, {"narrow Q4_0
 
 class Layer {
   public:
-    Layer(CudaContext& context, const Shape& shape, std::int64_t n_tokens)
+    Layer(CudaContext& context, const Shape& shape, std::int64_t n_tokens, bool one)
         : context_(context), memory_(context), shape_(shape), n_tokens_(n_tokens) {
         CudaStep step;
         step.n_tokens = n_tokens;
@@ -54,7 +59,10 @@ class Layer {
         step.n_active = shape.n_active;
         step.vocab_size = 32000;
         step.blocks = true;
-        const std::uint64_t bytes = context.scratch_bytes(step);
+        // What grouping takes where plans do not reserve it.
+        const std::int64_t n_values = n_tokens * (shape.hidden_dim + shape.n_active * shape.ffn_dim);
+        const std::uint64_t bytes =
+            context.scratch_bytes(step) + (std::uint64_t{256} << 20) + 2 * static_cast<std::uint64_t>(n_values);
         context.set_scratch(memory_.take(bytes), bytes);
         layout_ = expert_layout(shape.type, shape.hidden_dim, shape.ffn_dim);
         layout_.down_rows_are_outputs = is_blocks(shape.type);
@@ -66,6 +74,7 @@ class Layer {
         for (std::size_t e = 0; e < all.size(); ++e) all[e] = static_cast<std::int32_t>(e);
         for (std::int64_t t = 0; t < n_tokens; ++t) {
             std::shuffle(all.begin(), all.end(), random);
+            if (one) std::swap(all.front(), *std::find(all.begin(), all.end(), 0));
             choice_.insert(choice_.end(), all.begin(), all.begin() + shape.n_active);
         }
         chosen_ = memory_.copy_of(choice_);
@@ -157,17 +166,21 @@ class Layer {
 };
 
 // Returns whether the GPU did all of it, with the same bits either way.
-bool print_shape(CudaContext& context, const Shape& shape, std::int64_t n_tokens, int rounds) {
-    Layer layer(context, shape, n_tokens);
+bool print_shape(CudaContext& context, const Shape& shape, std::int64_t n_tokens, bool one, bool always, int rounds) {
+    Layer layer(context, shape, n_tokens, one);
     context.set_byte_inputs(ByteInputTypes::all());
-    std::printf("{\"experts\": \"%s\", \"gpu\": \"%s\", \"cublas\": \"%s\", \"tokens\": %d, \"listed_us\": %.1f",
-                shape.name, context.facts().name.c_str(), context.facts().cublas.c_str(), static_cast<int>(n_tokens),
-                layer.time_us(rounds, [&] { layer.list(); }));
+    std::printf(
+        "{\"experts\": \"%s\", \"gpu\": \"%s\", \"cublas\": \"%s\", \"tokens\": %d, \"choice\": \"%s\", "
+        "\"listed_us\": %.1f",
+        shape.name, context.facts().name.c_str(), context.facts().cublas.c_str(), static_cast<int>(n_tokens),
+        one ? "one" : "even", layer.time_us(rounds, [&] { layer.list(); }));
     bool same = true;
-    if (layer.takes_grouped()) {
-        std::printf(", \"grouped_us\": %.1f", layer.time_us(rounds, [&] { layer.group(); }));
-        same = layer.same_bits();
+    const bool chosen = layer.takes_grouped();
+    if (chosen || always) {
+        std::printf(", \"grouped_us\": %.1f, \"chosen\": %s", layer.time_us(rounds, [&] { layer.group(); }),
+                    chosen ? "true" : "false");
     }
+    if (chosen && !one) same = layer.same_bits();  // cuBLAS, for many rows, has its own
     const CudaFailure failure = context.failure();
     const bool ok = failure.none() && same;
     std::printf(", \"ok\": %s}\n", ok ? "true" : "false");
@@ -180,13 +193,19 @@ bool print_shape(CudaContext& context, const Shape& shape, std::int64_t n_tokens
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::int64_t n_tokens = 512;
+    std::vector<std::int64_t> tokens = {512};
     int rounds = 20;
-    bool narrow = false;
+    bool one = false, always = false, narrow = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string option = argv[i];
-        if (option == "--tokens") n_tokens = std::atoll(argv[i + 1]);
+        if (option == "--tokens") {
+            tokens.clear();
+            std::istringstream list(argv[i + 1]);
+            for (std::string n; std::getline(list, n, ',');) tokens.push_back(std::atoll(n.c_str()));
+        }
+        if (option == "--choice") one = std::string(argv[i + 1]) == "one";
         if (option == "--rounds") rounds = std::atoi(argv[i + 1]);
+        if (option == "--groups") always = std::string(argv[i + 1]) == "always";
         if (option == "--widths") narrow = std::string(argv[i + 1]) == "narrow";
     }
     CudaOpening opening = open_cuda_context(0);
@@ -196,7 +215,12 @@ int main(int argc, char** argv) {
     }
     bool ok = true;
     const auto print = [&](const auto& shapes) {
-        for (const Shape& shape : shapes) ok = print_shape(*opening.context, shape, n_tokens, rounds) && ok;
+        for (const Shape& shape : shapes) {
+            if (always && !is_packed(shape.type)) continue;
+            for (const std::int64_t n : tokens) {
+                ok = print_shape(*opening.context, shape, n, one, always, rounds) && ok;
+            }
+        }
     };
     if (narrow) {
         print(kNarrow);
