@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <functional>
 #include <string>
@@ -55,6 +56,11 @@ __global__ void hand_over(volatile unsigned* ask, volatile unsigned* answer, uns
         while (*answer < i) {
         }
     }
+}
+
+// The first kernel behind a layer's part on the host: says that it began.
+__global__ void say(volatile unsigned* began) {
+    *began = *began + 1;
 }
 
 static double median(std::vector<double> all) {
@@ -133,6 +139,64 @@ static double chain(Kind kind, int n, int blocks, float* x, cudaStream_t stream)
     CHECK(cudaGraphDestroy(graph));
     for (cudaEvent_t event : events) CHECK(cudaEventDestroy(event));
     return median(all);
+}
+
+static void* driver_function(const char* name) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+#else
+    const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#endif
+    if (status != cudaSuccess) (void)cudaGetLastError();
+    return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? function : nullptr;
+}
+
+// Microseconds from the host's last word of a layer to the first kernel behind it, of a
+// graph of 12 kernels: the host starts the graph then, or it has been started before,
+// behind a wait of the stream for that word. Below 0: the driver has no such wait.
+static double begin_behind_host(bool waits, float* x, cudaStream_t stream) {
+    using Wait = CUresult(CUDAAPI*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+    const auto wait = reinterpret_cast<Wait>(driver_function("cuStreamWaitValue32"));
+    if (waits && wait == nullptr) return -1;
+    volatile unsigned* words;  // (released, began)
+    unsigned* there;
+    CHECK(cudaHostAlloc(const_cast<unsigned**>(&words), 64, cudaHostAllocMapped));
+    CHECK(cudaHostGetDevicePointer(&there, const_cast<unsigned*>(words), 0));
+    words[0] = words[1] = 0;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    say<<<1, 1, 0, stream>>>(there + 1);
+    for (int i = 0; i < 11; ++i) touch<Large, false><<<132, 256, 0, stream>>>(Large{x, {}}, 132 * 256);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK(cudaGraphUpload(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    std::vector<double> all;
+    for (unsigned round = 1; round <= 300; ++round) {
+        if (waits) {
+            const CUresult status = wait(stream, reinterpret_cast<CUdeviceptr>(there), round, CU_STREAM_WAIT_VALUE_GEQ);
+            if (status != CUDA_SUCCESS) break;
+            CHECK(cudaGraphLaunch(exec, stream));
+        }
+        const auto computing = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - computing < std::chrono::microseconds(100)) {
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        words[0] = round;
+        if (!waits) CHECK(cudaGraphLaunch(exec, stream));
+        while (words[1] != round) {
+        }
+        all.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+        CHECK(cudaStreamSynchronize(stream));
+    }
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFreeHost(const_cast<unsigned*>(words)));
+    return all.empty() ? -1 : median(all);
 }
 
 int main() {
@@ -222,7 +286,12 @@ int main() {
     CHECK(cudaStreamSynchronize(stream));
     const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     host.join();
-    std::snprintf(text, sizeof text, ", \"hand-over to the host and back by words, us\": %.3f}", us / kRounds);
+    std::snprintf(text, sizeof text, ", \"hand-over to the host and back by words, us\": %.3f", us / kRounds);
+    out += text;
+    std::snprintf(
+        text, sizeof text,
+        ", \"first kernel behind the host's part, us, by a launch\": %.2f, \"by a wait of the stream\": %.2f}",
+        begin_behind_host(false, x, stream), begin_behind_host(true, x, stream));
     out += text;
     std::puts(out.c_str());
 }
