@@ -72,6 +72,28 @@ class TestWindowLoading : public QObject {
         dialog->reject();
     }
 
+    // The first time beside the model that is named, later where the last one was chosen.
+    void openWithOptions_beginsWhereModelsAre() {
+        const QTemporaryDir place, other;
+        const QString model = place.filePath(QStringLiteral("moe.gguf"));
+        WindowFixture f;
+        QTest::keyClick(f.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() != nullptr);
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        dialog->path().setText(model);
+        for (const char* button : {"File…", "Folder…"}) {
+            for (const QString& last : {QString(), other.path(), other.filePath(QStringLiteral("gone"))}) {
+                settings::kLastFolder.set(last);
+                QTest::mouseClick(&test::find<QPushButton>(*dialog, button), Qt::LeftButton);
+                QTRY_VERIFY(dialog->findChild<QFileDialog*>() != nullptr);
+                auto* files = dialog->findChild<QFileDialog*>();
+                QCOMPARE(files->directory().absolutePath(), last == other.path() ? last : place.path());
+                delete files;
+            }
+        }
+        dialog->reject();
+    }
+
     void startingWithoutAGpu_namesTheHardware_andOffersAnEmulatedOne() {
         WindowFixture f({}, QStringLiteral("/models/demo"));
         f.openAndWait(QStringLiteral("/models/demo"));

@@ -27,20 +27,23 @@ QString savePng(const QString& path, const QImage& image) {
 
 namespace {
 
-QFileDialog* fileDialog(QWidget* parent, const QString& title, const QString& folder,
-                        const std::function<void(const QString&)>& chosen) {
+QFileDialog* fileDialog(QWidget* parent, const QString& title, const Setting<QString>& last,
+                        const std::function<void(const QString&)>& chosen, const QString& folder) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setDirectory(folder.isEmpty() ? settings::folderOf(settings::kLastExportFolder) : folder);
-    QObject::connect(dialog, &QFileDialog::fileSelected, parent, chosen);
+    dialog->setDirectory(settings::folderOf(last, folder));
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, [last, chosen](const QString& path) {
+        last.set(QFileInfo(path).path());
+        chosen(path);
+    });
     return dialog;
 }
 
 }  // namespace
 
-void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
-                    const std::function<void(const QString& path)>& chosen) {
-    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
+void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const Setting<QString>& last,
+                    const std::function<void(const QString& path)>& chosen, const QString& folder) {
+    QFileDialog* dialog = fileDialog(parent, title, last, chosen, folder);
     dialog->setFileMode(QFileDialog::ExistingFile);
     if (!filters.isEmpty()) {
         dialog->setNameFilters(filters);
@@ -48,19 +51,16 @@ void openFileDialog(QWidget* parent, const QString& title, const QStringList& fi
     dialog->open();
 }
 
-void openFolderDialog(QWidget* parent, const QString& title, const QString& folder,
-                      const std::function<void(const QString& path)>& chosen) {
-    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
+void openFolderDialog(QWidget* parent, const QString& title, const Setting<QString>& last,
+                      const std::function<void(const QString& path)>& chosen, const QString& folder) {
+    QFileDialog* dialog = fileDialog(parent, title, last, chosen, folder);
     dialog->setFileMode(QFileDialog::Directory);
     dialog->open();
 }
 
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,
                     const std::function<void(const QString& path)>& chosen) {
-    QFileDialog* dialog = fileDialog(parent, title, {}, [chosen](const QString& path) {
-        settings::kLastExportFolder.set(QFileInfo(path).path());
-        chosen(path);
-    });
+    QFileDialog* dialog = fileDialog(parent, title, settings::kLastExportFolder, chosen, {});
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setNameFilters(filters);
     const auto endingOf = [](const QString& filter) { return filter.section(QStringLiteral("*."), 1).chopped(1); };

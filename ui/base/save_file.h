@@ -11,6 +11,9 @@ class QWidget;
 
 namespace offstage::ui {
 
+template <typename T>
+struct Setting;
+
 // Writes a file that the user chose, by the rules of engine::FileWriter: a regular file
 // is the old one or the whole new one, the target of a link changes, a device is written
 // to. Empty: done; otherwise the reason, for a sentence that names the file. Never waits
@@ -25,11 +28,12 @@ QString savePng(const QString& path, const QImage& image);
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,
                     const std::function<void(const QString& path)>& chosen);
 
-// The same for one existing file, or one existing folder. `folder`: where the dialog
-// begins; empty: as above.
-void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
-                    const std::function<void(const QString& path)>& chosen);
-void openFolderDialog(QWidget* parent, const QString& title, const QString& folder,
-                      const std::function<void(const QString& path)>& chosen);
+// The same for one existing file, or one existing folder. `last` keeps the folder in which
+// the choice was made, where the next dialog begins; before the first, it begins in
+// `folder`, or else at home.
+void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const Setting<QString>& last,
+                    const std::function<void(const QString& path)>& chosen, const QString& folder = {});
+void openFolderDialog(QWidget* parent, const QString& title, const Setting<QString>& last,
+                      const std::function<void(const QString& path)>& chosen, const QString& folder = {});
 
 }  // namespace offstage::ui

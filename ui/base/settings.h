@@ -64,6 +64,9 @@ inline const Setting<int> kTextSize{QStringLiteral("textSize")};
 inline const Setting<QString> kLanguage{QStringLiteral("language")};  // empty: the system's
 inline const Setting<QByteArray> kWindowGeometry{QStringLiteral("window/geometry")};
 inline const Setting<QByteArray> kWindowState{QStringLiteral("window/state")};
+// That the user gave the columns at the left and right; 0: none.
+inline const Setting<int> kListWidth{QStringLiteral("window/listWidth")};
+inline const Setting<int> kInspectorWidth{QStringLiteral("window/inspectorWidth")};
 inline const Setting<bool> kKnowsPanels{QStringLiteral("window/knowsPanels")};  // no hint at them any more
 inline const Setting<double> kExpertScale{QStringLiteral("view/expertScale")};  // its end; 0: the highest value
 inline const Setting<bool> kShowsProbabilities{QStringLiteral("view/tokenProbabilities")};
@@ -137,9 +140,14 @@ inline const Setting<int> kServerPort{QStringLiteral("server/port"), 8080};
 inline const Setting<QStringList> kServerOrigins{QStringLiteral("server/origins")};
 inline const Setting<bool> kServerStarts{QStringLiteral("server/startsWithProgram")};
 
-// The home folder where none is kept.
-inline QString folderOf(const Setting<QString>& folder) {
-    return folder.kept().value_or(QDir::homePath());
+// The kept one, or else `otherwise`, or else the home folder: the first that exists.
+inline QString folderOf(const Setting<QString>& folder, const QString& otherwise = {}) {
+    for (const QString& each : {folder.value(), otherwise}) {
+        if (!each.isEmpty() && QDir(each).exists()) {
+            return each;
+        }
+    }
+    return QDir::homePath();
 }
 
 }  // namespace settings

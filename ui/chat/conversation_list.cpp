@@ -14,6 +14,7 @@
 #include <QToolButton>
 
 #include "ui/base/save_file.h"
+#include "ui/base/settings.h"
 #include "ui/chat/input_bar.h"
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
@@ -440,7 +441,7 @@ void ConversationList::chooseFolderExport(const QString& folder) {
 }
 
 void ConversationList::chooseImport() {
-    openFileDialog(this, tr("Import conversations"), {tr("Conversations (*.json)")}, {},
+    openFileDialog(this, tr("Import conversations"), {tr("Conversations (*.json)")}, settings::kLastExportFolder,
                    [this](const QString& file) { importFrom(file); });
 }
 

@@ -253,7 +253,7 @@ void PersonaBar::exportTo(const QString& file) {
 }
 
 void PersonaBar::chooseImport() {
-    openFileDialog(this, tr("Import personas"), {tr("Personas (*.json)")}, {},
+    openFileDialog(this, tr("Import personas"), {tr("Personas (*.json)")}, settings::kLastExportFolder,
                    [this](const QString& file) { importFrom(file); });
 }
 

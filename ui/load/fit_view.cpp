@@ -17,6 +17,7 @@
 #include "engine/text/family_templates.h"
 #include "ui/base/delay.h"
 #include "ui/base/save_file.h"
+#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -226,7 +227,7 @@ void FitView::templateChosen(int index) {
         return;
     }
     chooseTemplate(m_chosenTemplate);  // until there is a file, and where none is chosen
-    openFileDialog(this, tr("Choose a chat template"), {}, {}, [this](const QString& path) {
+    openFileDialog(this, tr("Choose a chat template"), {}, settings::kLastFolder, [this](const QString& path) {
         chooseTemplate(path);
         choiceChanged();
     });

@@ -259,8 +259,10 @@ void LocalModelView::refresh() {
 }
 
 void LocalModelView::chooseFolder() {
-    openFolderDialog(this, tr("Look for models in a folder"), settings::folderOf(settings::kLastFolder),
-                     [this](const QString& folder) { m_models.addFolder(folder); });
+    openFolderDialog(this, tr("Look for models in a folder"), settings::kLastFolder, [this](const QString& folder) {
+        settings::kLastFolder.set(folder);  // models are in it
+        m_models.addFolder(folder);
+    });
 }
 
 void LocalModelView::resizeEvent(QResizeEvent* event) {

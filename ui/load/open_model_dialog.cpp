@@ -93,8 +93,8 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
         }
     });
     const auto chosen = [this](const QString& model) { setModel(model); };
-    connect(file, &QPushButton::clicked, this, [this, chosen] { chooseModelFile(this, chosen); });
-    connect(folder, &QPushButton::clicked, this, [this, chosen] { chooseModelFolder(this, chosen); });
+    connect(file, &QPushButton::clicked, this, [this, chosen] { chooseModelFile(this, chosen, m_path->text()); });
+    connect(folder, &QPushButton::clicked, this, [this, chosen] { chooseModelFolder(this, chosen, m_path->text()); });
     connect(m_view, &FitView::changed, this, &OpenModelDialog::refresh);
     m_view->setMayMeasure(!engine.isAnswering());
     connect(&engine, &EngineController::stateChanged, m_view,
@@ -171,26 +171,33 @@ void OpenModelDialog::resizeEvent(QResizeEvent* event) {
     arrange();
 }
 
-void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen) {
+namespace {
+
+// Where a choice begins before the first one: beside the model that is named, or else in
+// a folder where models are looked for.
+QString modelsBeside(const QString& model) {
+    return QFileInfo(model).isAbsolute() ? QFileInfo(model).path() : settings::kModelFolders.value().value(0);
+}
+
+}  // namespace
+
+void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen, const QString& model) {
     const QStringList filters{
         OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin *.ggml config.json *.safetensors")),
         OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))};
-    const QString folder = settings::folderOf(settings::kLastFolder);
-    openFileDialog(parent, OpenModelDialog::tr("Open a model"), filters, folder, [chosen](const QString& path) {
+    const auto take = [chosen](const QString& path) {
         const QFileInfo file(path);
         const bool isOfFolder =
             file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
-        settings::kLastFolder.set(file.path());
         chosen(isOfFolder ? file.path() : path);
-    });
+    };
+    openFileDialog(parent, OpenModelDialog::tr("Open a model"), filters, settings::kLastFolder, take,
+                   modelsBeside(model));
 }
 
-void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen) {
-    openFolderDialog(parent, OpenModelDialog::tr("Open the folder of a model"),
-                     settings::folderOf(settings::kLastFolder), [chosen](const QString& path) {
-                         settings::kLastFolder.set(QFileInfo(path).path());
-                         chosen(path);
-                     });
+void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen, const QString& model) {
+    openFolderDialog(parent, OpenModelDialog::tr("Open the folder of a model"), settings::kLastFolder, chosen,
+                     modelsBeside(model));
 }
 
 // Opening what does not fit would end in the same sentence after a long wait.

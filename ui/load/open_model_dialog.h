@@ -55,10 +55,10 @@ class OpenModelDialog : public QDialog {
 };
 
 // Lets the user choose a model: a GGUF file, or a file of a model's folder, which stands
-// for the folder.
-void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen);
+// for the folder. The first time, the dialog begins beside `model`.
+void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen, const QString& model);
 // The same for a model's folder as published: config.json and *.safetensors.
-void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen);
+void chooseModelFolder(QWidget* parent, const std::function<void(const QString&)>& chosen, const QString& model);
 
 // A loaded model's memory, by its latest snapshot.
 engine::FitHeld heldBy(const EngineController& engine);

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "ui/base/save_file.h"
+#include "ui/base/settings.h"
 #include "ui/plot/plot_widget.h"
 #include "ui/widgets/labels.h"
 
@@ -126,7 +127,8 @@ QList<OfferedPlot> PictureDialog::chosen() const {
 }
 
 void PictureDialog::askWhere() {
-    openFolderDialog(this, tr("Folder for the pictures"), {}, [this](const QString& folder) { saveIn(folder); });
+    openFolderDialog(this, tr("Folder for the pictures"), settings::kLastExportFolder,
+                     [this](const QString& folder) { saveIn(folder); });
 }
 
 void PictureDialog::saveIn(const QString& folder) {

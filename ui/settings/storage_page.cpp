@@ -145,8 +145,10 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     m_addModels->setAutoDefault(false);
     grid->addWidget(m_addModels, grid->rowCount(), kName, Qt::AlignLeft);
     connect(m_addModels, &QPushButton::clicked, this, [this] {
-        openFolderDialog(this, tr("Look for models in a folder"), settings::folderOf(settings::kLastFolder),
-                         [this](const QString& folder) { Q_EMIT modelFolderAdded(folder); });
+        openFolderDialog(this, tr("Look for models in a folder"), settings::kLastFolder, [this](const QString& folder) {
+            settings::kLastFolder.set(folder);  // models are in it
+            Q_EMIT modelFolderAdded(folder);
+        });
     });
     grid->setRowStretch(grid->rowCount(), 1);
 
@@ -266,7 +268,7 @@ void StoragePage::addCachePlace(QGridLayout& grid) {
     grid.addWidget(m_usualCache, at, kOpen);
     grid.addWidget(m_changeCache, at, kDelete);
     connect(m_changeCache, &QPushButton::clicked, this, [this] {
-        openFolderDialog(this, tr("Keep caches in a folder"), settings::folderOf(settings::kLastFolder),
+        openFolderDialog(this, tr("Keep caches in a folder"), settings::kLastFolder,
                          [this](const QString& folder) { chooseCache(folder); });
     });
     connect(m_usualCache, &QPushButton::clicked, this, [this] { chooseCache({}); });

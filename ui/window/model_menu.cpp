@@ -58,8 +58,10 @@ void ModelMenu::list() {
     listFound();
     addSeparator();
     addAction(tr("Open a &file…"), &m_opener, &ModelOpener::choose);
-    addAction(tr("Open a fol&der…"), &m_opener,
-              [this] { chooseModelFolder(parentWidget(), [this](const QString& path) { m_opener.open(path); }); });
+    addAction(tr("Open a fol&der…"), &m_opener, [this] {
+        chooseModelFolder(
+            parentWidget(), [this](const QString& path) { m_opener.open(path); }, m_opener.recent().models().value(0));
+    });
     addAction(tr("What &runs here…"), &m_opener, &ModelOpener::showSuggestions);
     addAction(tr("Open with o&ptions…"), &m_opener, [this] { m_opener.openWithOptions(); });
     if (!m_opener.recent().models().isEmpty()) {

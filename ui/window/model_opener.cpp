@@ -185,7 +185,8 @@ void ModelOpener::loadNow(const engine::LoadRequest& request) {
 }
 
 void ModelOpener::choose() {
-    chooseModelFile(&m_window, [this](const QString& path) { open(path); });
+    chooseModelFile(
+        &m_window, [this](const QString& path) { open(path); }, recent().models().value(0));
 }
 
 void ModelOpener::openWithOptions(const QString& model, bool forTemplate) {
