@@ -288,7 +288,7 @@ class TestPanelDocks : public QObject {
         }
     }
 
-    void sidePanel_openedFirst_isAsWideAsItsContent_andScrollsWhereItIsNot() {
+    void sidePanel_isNeverNarrowerThanItsContent() {
         WindowFixture f;
         QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
         f.openAndWait();
@@ -303,10 +303,12 @@ class TestPanelDocks : public QObject {
         }
         auto& sampling = dockOf(f, u"sampling");
         const auto* area = shownArea(sampling);
+        const int before = sampling.width();
         f.window->resizeDocks({&sampling}, {220}, Qt::Horizontal);
-        QTRY_VERIFY2(sampling.width() < 260, qPrintable(QString::number(sampling.width())));
-        QTRY_VERIFY(area->horizontalScrollBar()->isVisible());
-        QVERIFY(area->horizontalScrollBar()->maximum() >= area->widget()->minimumSizeHint().width() - 260);
+        QTRY_VERIFY2(sampling.width() < before || before == sampling.minimumSizeHint().width(),
+                     qPrintable(QString::number(sampling.width())));
+        QVERIFY(area->viewport()->width() >= area->widget()->minimumSizeHint().width());
+        QVERIFY(!area->horizontalScrollBar()->isVisible());
     }
 
     void samplingPanel_itsDots_canBeSeenInEitherTheme_data() {

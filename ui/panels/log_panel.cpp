@@ -20,6 +20,12 @@
 
 namespace offstage::ui {
 
+namespace {
+
+constexpr int kLeastLetters = 12;  // of an event
+
+}  // namespace
+
 LogPanel::LogPanel(EventLog& log, QWidget* parent)
     : QWidget(parent),
       m_log(log),
@@ -53,6 +59,8 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
         widest = std::max(widest, fontMetrics().horizontalAdvance(nameOf(static_cast<LogKind>(kind))));
     }
     m_table->setColumnWidth(EventLog::Kind, widest + 16);
+    m_table->setMinimumWidth(m_table->columnWidth(EventLog::Time) + m_table->columnWidth(EventLog::Kind) +
+                             kLeastLetters * fontMetrics().averageCharWidth());
     auto* copy = new QAction(tr("&Copy"), m_table);
     copy->setShortcut(QKeySequence::Copy);
     copy->setShortcutContext(Qt::WidgetShortcut);

@@ -1,7 +1,6 @@
 #include "ui/widgets/panel_area.h"
 
-#include <algorithm>
-
+#include <QEvent>
 #include <QScrollBar>
 
 namespace offstage::ui {
@@ -9,7 +8,6 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kLeastLines = 5;
-constexpr int kLeastCharacters = 24;  // in widths of an x
 
 }  // namespace
 
@@ -24,13 +22,20 @@ PanelArea::PanelArea(QWidget* content) {
 }
 
 QSize PanelArea::sizeHint() const {
-    const int bar = verticalScrollBar()->sizeHint().width();
+    const int bar = verticalScrollBarPolicy() == Qt::ScrollBarAlwaysOn ? verticalScrollBar()->sizeHint().width() : 0;
     return {widget()->minimumSizeHint().width() + bar, widget()->sizeHint().height()};
 }
 
 QSize PanelArea::minimumSizeHint() const {
-    const int most = kLeastCharacters * fontMetrics().horizontalAdvance(u'x');
-    return {std::min(most, sizeHint().width()), kLeastLines * fontMetrics().lineSpacing()};
+    return {sizeHint().width(), kLeastLines * fontMetrics().lineSpacing()};
+}
+
+// A scroll area does not tell its parent that its content needs another width.
+bool PanelArea::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == widget() && event->type() == QEvent::LayoutRequest) {
+        updateGeometry();
+    }
+    return QScrollArea::eventFilter(watched, event);
 }
 
 }  // namespace offstage::ui

@@ -1,13 +1,22 @@
 #pragma once
 
+#include <QLayout>
 #include <QScrollArea>
 
 namespace offstage::ui {
 
-// The scrolled part of a panel. Its content takes the available width and scrolls if that
-// is too little, in both directions: a dock can be made smaller than its contents, and
-// nothing is cut. The room of the vertical bar is always kept, so that the content keeps
-// its width.
+// What a PanelArea scrolls: its parts shrink to their minimum before that. Otherwise a
+// scroll area would ask for the height that the layout prefers at a width.
+class PanelContent : public QWidget {
+  public:
+    int heightForWidth(int width) const override {
+        return layout()->hasHeightForWidth() ? layout()->minimumHeightForWidth(width) : -1;
+    }
+};
+
+// The scrolled part of a panel. Its content takes the available width and scrolls if the
+// height is too little: a dock can be made lower than its contents, but not narrower. The
+// room of the vertical bar is always kept, so that the content keeps its width.
 class PanelArea : public QScrollArea {
     Q_OBJECT
 
@@ -16,7 +25,10 @@ class PanelArea : public QScrollArea {
     explicit PanelArea(QWidget* content);
 
     QSize sizeHint() const override;         // as wide as the content needs
-    QSize minimumSizeHint() const override;  // enough to recognize it
+    QSize minimumSizeHint() const override;  // of the same width, and some lines
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
 };
 
 }  // namespace offstage::ui

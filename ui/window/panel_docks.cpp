@@ -6,7 +6,6 @@
 #include <QDockWidget>
 #include <QResizeEvent>
 #include <QSettings>
-#include <QStyle>
 #include <QTabBar>
 
 #include "ui/base/delay.h"
@@ -16,7 +15,6 @@
 #include "ui/panels/budget_panel.h"
 #include "ui/widgets/input_guard.h"
 #include "ui/widgets/panel_action.h"
-#include "ui/widgets/panel_area.h"
 #include "ui/widgets/panel_rail.h"
 #include "ui/window/core.h"
 #include "ui/window/panel_list.h"
@@ -43,10 +41,10 @@ PanelDocks::PanelDocks(QMainWindow& window, Core& core)
     for (const PanelEntry& entry : panelList()) {
         add(entry, entry.make(core));
     }
-    callAfter(m_settles, 0, this, &PanelDocks::keepLowerHeight);
-    m_columns = new SideColumns(window, m_docks, this);
-    connect(m_columns, &SideColumns::cameBack, this,
-            [this] { QTimer::singleShot(0, this, &PanelDocks::resizeColumns); });
+    callAfter(m_settles, 0, this, &PanelDocks::settle);
+    m_columns = new SideColumns(window, m_docks, *m_rail, this);
+    connect(m_columns, &SideColumns::roomChanged, this,
+            [this] { QTimer::singleShot(0, this, [this] { resizeColumns(true); }); });
     reset();
     connect(&panel<BudgetPanel>(), &BudgetPanel::expertsRequested, this, [this] { show(QStringLiteral("experts")); });
     m_rail->setObjectName(QStringLiteral("panelRail"));
@@ -111,6 +109,8 @@ void PanelDocks::refreshIcons() {
 
 void PanelDocks::restore() {
     m_hasLayout = m_window.restoreState(settings::kWindowState.value(), kLayoutVersion);
+    m_listWidth = settings::kListWidth.value();
+    m_inspectorWidth = settings::kInspectorWidth.value();
     m_columns->fit(m_window.size());
     m_rail->setVisible(m_columns->room() != SideColumns::Room::One);
 }
@@ -118,6 +118,8 @@ void PanelDocks::restore() {
 void PanelDocks::save(QSettings& settings) {
     m_columns->bringBack();
     settings::kWindowState.set(settings, m_window.saveState(kLayoutVersion));
+    settings::kListWidth.set(settings, m_listWidth);
+    settings::kInspectorWidth.set(settings, m_inspectorWidth);
 }
 
 // Conversations at the left, one inspector at the right, wide panels below. Only the
@@ -128,7 +130,7 @@ void PanelDocks::reset() {
         each->hide();
     }
     m_roomy.clear();
-    m_lowerHeight = 0;
+    m_lowerHeight = m_listWidth = m_inspectorWidth = 0;
     QDockWidget* firstTab = nullptr;
     for (const PanelEntry& entry : panelList()) {
         QDockWidget* each = dock(QString::fromLatin1(entry.name));
@@ -159,26 +161,55 @@ void PanelDocks::reset() {
     if (m_window.isVisible()) {  // else it has no width yet
         m_columns->reset(m_window.size());
     }
-    resizeColumns();
+    resizeColumns(true);
+}
+
+QList<QDockWidget*> PanelDocks::sideDocks() const {
+    QList<QDockWidget*> docks;
+    for (QDockWidget* each : m_docks) {
+        const Qt::DockWidgetArea area = m_window.dockWidgetArea(each);
+        const bool isSide = area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea;
+        if (isSide && !each->isHidden() && !each->isFloating()) {
+            docks << each;
+        }
+    }
+    return docks;
+}
+
+int PanelDocks::wantedWidth(QDockWidget& dock) const {
+    const int width = m_window.width();
+    if (m_window.dockWidgetArea(&dock) == Qt::LeftDockWidgetArea) {
+        return m_listWidth > 0 ? m_listWidth : std::clamp(width / 6, SideColumns::kListWidth, 280);
+    }
+    const int spare = std::max(0, width - SideColumns::kConversationWidth);
+    return m_inspectorWidth > 0 ? m_inspectorWidth
+                                : std::max(std::min(width * 5 / 16, 480), std::min(m_columns->inspectorWidth(), spare));
 }
 
 // Counts only once the window has its size.
-void PanelDocks::resizeColumns() {
-    const int width = m_window.width();
-    const int spare = std::max(0, width - SideColumns::kConversationWidth);
-    const int side = std::clamp(width * 5 / 16, std::min(SideColumns::kInspectorWidth, spare), 480);
-    const int list = std::clamp(width / 6, SideColumns::kListWidth, 280);
-    QList<QDockWidget*> shown;
+void PanelDocks::resizeColumns(bool narrows) {
+    m_window.layout()->activate();
+    const QList<QDockWidget*> docks = sideDocks();
     QList<int> widths;
-    for (QDockWidget* each : m_docks) {
-        const Qt::DockWidgetArea area = m_window.dockWidgetArea(each);
-        if (!each->isHidden() && !each->isFloating() &&
-            (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea)) {
-            shown << each;
-            widths << (area == Qt::LeftDockWidgetArea ? list : side);
+    bool differs = false;
+    for (QDockWidget* each : docks) {
+        widths << (narrows ? wantedWidth(*each) : std::max(each->width(), wantedWidth(*each)));
+        differs = differs || widths.back() != each->width();
+    }
+    if (differs && !m_columns->coversMiddle()) {
+        m_window.resizeDocks(docks, widths, Qt::Horizontal);
+    }
+}
+
+// The mouse was released between docks: what changed since it was pressed is the user's.
+void PanelDocks::keepWidths() {
+    for (QDockWidget* each : sideDocks()) {
+        if (m_widthsBefore.value(each, each->width()) != each->width()) {
+            const bool isList = m_window.dockWidgetArea(each) == Qt::LeftDockWidgetArea;
+            (isList ? m_listWidth : m_inspectorWidth) = each->width();
         }
     }
-    m_window.resizeDocks(shown, widths, Qt::Horizontal);
+    m_widthsBefore.clear();
 }
 
 void PanelDocks::show(const QString& name) {
@@ -207,13 +238,15 @@ void PanelDocks::giveRoom(QDockWidget& dock) {
     m_window.layout()->activate();  // sizes count for docks that have their places
     const Qt::DockWidgetArea area = m_window.dockWidgetArea(&dock);
     if (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea) {
-        const auto* content = dock.findChild<PanelArea*>();
-        const int frame = 2 * m_window.style()->pixelMetric(QStyle::PM_DockWidgetFrameWidth, nullptr, &dock);
-        const int wanted =
-            std::max(dock.sizeHint().width(), content != nullptr ? content->sizeHint().width() + frame : 0);
+        const int wanted = std::max({m_inspectorWidth, dock.sizeHint().width(), dock.minimumSizeHint().width()});
         const int spare = std::max(0, m_window.centralWidget()->width() - SideColumns::kConversationWidth);
         if (wanted > dock.width() && spare > 0) {
-            m_window.resizeDocks({&dock}, {std::min(wanted, dock.width() + spare)}, Qt::Horizontal);
+            const QList<QDockWidget*> docks = sideDocks();  // otherwise the others would give way, too
+            QList<int> widths;
+            for (QDockWidget* each : docks) {
+                widths << (each == &dock ? std::min(wanted, dock.width() + spare) : each->width());
+            }
+            m_window.resizeDocks(docks, widths, Qt::Horizontal);
         }
         return;
     }
@@ -234,9 +267,16 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
         m_columns->fit(static_cast<QResizeEvent*>(event)->size());
         m_laidOutHeight = 0;
         m_settles.start();
-    } else if (watched == &m_window && event->type() == QEvent::Show && !m_hasLayout) {
-        m_hasLayout = true;
-        QTimer::singleShot(0, this, &PanelDocks::resizeColumns);
+    } else if (watched == &m_window && event->type() == QEvent::Show && !m_wasShown) {
+        m_wasShown = true;
+        // A layout that was kept in a narrow window has columns as narrow.
+        QTimer::singleShot(0, this, [this, narrows = !m_hasLayout] { resizeColumns(narrows); });
+    } else if (watched == &m_window && event->type() == QEvent::MouseButtonPress) {
+        for (QDockWidget* each : sideDocks()) {
+            m_widthsBefore.insert(each, each->width());
+        }
+    } else if (watched == &m_window && event->type() == QEvent::MouseButtonRelease) {
+        QTimer::singleShot(0, this, &PanelDocks::keepWidths);  // the last move is made in the next turn
     }
     if (watched == &m_window && event->type() == QEvent::ChildPolished) {
         // The docks' own tab bars lie out of sight: the rail has the tabs.
@@ -255,7 +295,8 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
     return QObject::eventFilter(watched, event);
 }
 
-void PanelDocks::keepLowerHeight() {
+void PanelDocks::settle() {
+    resizeColumns(false);  // wide again, where a narrow window had squeezed them
     for (QDockWidget* dock : m_docks) {
         const bool isBelow =
             dock->isVisible() && !dock->isFloating() && m_window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea;

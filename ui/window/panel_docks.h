@@ -2,6 +2,7 @@
 
 #include <QList>
 #include <QMainWindow>
+#include <QMap>
 #include <QSet>
 #include <QTimer>
 
@@ -49,10 +50,15 @@ class PanelDocks : public QObject {
 
   private:
     void add(const PanelEntry& entry, QWidget* panel);
-    void resizeColumns();
+    QList<QDockWidget*> sideDocks() const;  // that are shown, in a place
+    int wantedWidth(QDockWidget& dock) const;
+    // Gives them the user's widths, or the first ones; `narrows`: also where they are
+    // wider.
+    void resizeColumns(bool narrows);
+    void keepWidths();
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
-    void keepLowerHeight();
+    void settle();  // once docks have followed the window
 
     QMainWindow& m_window;
     QList<QDockWidget*> m_docks;
@@ -60,10 +66,15 @@ class PanelDocks : public QObject {
     PanelRail* m_rail;  // the tabs; hidden where the window is narrow
     int m_nTabs = 0;
     QSet<QDockWidget*> m_roomy;  // shown before, at our size or the user's
-    bool m_hasLayout = false;    // the user's own, or ours has its sizes
-    int m_lowerHeight = 0;       // preferred for the docks below; a low window gives less
-    int m_laidOutHeight = 0;     // of the window when its docks last followed it; 0: not yet
-    QTimer m_settles;            // runs until they have
+    bool m_hasLayout = false;    // the user's own
+    bool m_wasShown = false;     // columns have their first widths
+    // By the user, who dragged the edge; 0: not yet. What a narrow window leaves does not
+    // count.
+    int m_listWidth = 0, m_inspectorWidth = 0;
+    QMap<QDockWidget*, int> m_widthsBefore;  // when the mouse was pressed between docks
+    int m_lowerHeight = 0;                   // preferred for the docks below; a low window gives less
+    int m_laidOutHeight = 0;                 // of the window when its docks last followed it; 0: not yet
+    QTimer m_settles;                        // runs until they have
 };
 
 }  // namespace offstage::ui

@@ -1,5 +1,6 @@
 #include "ui/window/side_columns.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <QDockWidget>
@@ -10,21 +11,13 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kRailWidth = 80;  // about: the inspector's tabs
-constexpr int kTwoColumns = SideColumns::kConversationWidth + SideColumns::kInspectorWidth + kRailWidth;
-constexpr int kThreeColumns = kTwoColumns + SideColumns::kListWidth;
+constexpr int kLeastInspector = 320;
 constexpr int kLeastWithDockBelow = 560;  // of the window's height
-
-SideColumns::Room roomOf(int width) {
-    return width < kTwoColumns     ? SideColumns::Room::One
-           : width < kThreeColumns ? SideColumns::Room::Two
-                                   : SideColumns::Room::Three;
-}
 
 }  // namespace
 
-SideColumns::SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, QObject* parent)
-    : QObject(parent), m_window(window), m_docks(docks) {
+SideColumns::SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, const QWidget& rail, QObject* parent)
+    : QObject(parent), m_window(window), m_rail(rail), m_docks(docks) {
     for (QDockWidget* dock : m_docks) {
         connect(dock, &QDockWidget::visibilityChanged, this, &SideColumns::cover);
         connect(dock, &QDockWidget::topLevelChanged, this, &SideColumns::cover);
@@ -40,6 +33,21 @@ QList<QDockWidget*> SideColumns::shownAt(Qt::DockWidgetArea area) const {
         }
     }
     return shown;
+}
+
+int SideColumns::inspectorWidth() const {
+    int width = kLeastInspector;
+    for (QDockWidget* dock : m_docks) {
+        if (!dock->isFloating() && m_window.dockWidgetArea(dock) == Qt::RightDockWidgetArea) {
+            width = std::max(width, dock->minimumSizeHint().width());
+        }
+    }
+    return width;
+}
+
+SideColumns::Room SideColumns::roomOf(int width) const {
+    const int two = kConversationWidth + inspectorWidth() + m_rail.sizeHint().width();
+    return width < two ? Room::One : width < two + kListWidth ? Room::Two : Room::Three;
 }
 
 void SideColumns::fit(const QSize& window) {
@@ -100,9 +108,6 @@ void SideColumns::takeBack() {
         dock->show();
     }
     m_gaveWay.removeIf([&](QDockWidget* dock) { return isBelow(dock) ? !m_low : m_room == Room::Three; });
-    if (!back.isEmpty()) {
-        Q_EMIT cameBack();
-    }
 }
 
 void SideColumns::opened(QDockWidget& dock) {

@@ -21,13 +21,14 @@ class SideColumns : public QObject {
   public:
     enum class Room { One, Two, Three };  // columns that fit side by side
 
-    static constexpr int kConversationWidth = 380;                 // is left to it
-    static constexpr int kInspectorWidth = 320, kListWidth = 200;  // the narrowest that are of use
+    static constexpr int kConversationWidth = 380;  // is left to it
+    static constexpr int kListWidth = 200;          // the narrowest that is of use
 
-    // The docks must be the window's.
-    SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, QObject* parent);
+    // The docks and the rail, which are the inspector's tabs, must be the window's.
+    SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, const QWidget& rail, QObject* parent);
 
     Room room() const { return m_room; }
+    int inspectorWidth() const;  // in which each of its panels has room
     // The window's size is now this.
     void fit(const QSize& window);
     // The user opened this one: columns without room beside it close. In the inspector
@@ -43,18 +44,19 @@ class SideColumns : public QObject {
     void reset(const QSize& window);
 
   Q_SIGNALS:
-    void roomChanged();
-    void cameBack();  // columns that had given way: they have no sizes yet
+    void roomChanged();  // columns that came back have no sizes yet
 
   private:
     QList<QDockWidget*> shownAt(Qt::DockWidgetArea area) const;
     QList<QDockWidget*> shown() const { return shownAt(Qt::LeftDockWidgetArea) + shownAt(Qt::RightDockWidgetArea); }
     QList<QDockWidget*> covering() const;
+    Room roomOf(int width) const;
     void giveWay(const QList<QDockWidget*>& docks);
     void takeBack();
     void cover();
 
     QMainWindow& m_window;
+    const QWidget& m_rail;
     QList<QDockWidget*> m_docks;
     QList<QDockWidget*> m_gaveWay;
     Room m_room = Room::Three;
