@@ -5840,17 +5840,6 @@ neurons</source>
         <source>What the figures rest on</source>
         <translation>Worauf die Zahlen beruhen</translation>
     </message>
-    <message numerus="yes">
-        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
-        <translation>
-            <numerusform>Tokens/s und Trefferquote jetzt: gemessen, über das letzte %n Token. Der Rest ist Prognose.</numerusform>
-            <numerusform>Tokens/s und Trefferquote jetzt: gemessen, über die letzten %n Tokens. Der Rest ist Prognose.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Nothing was measured with this plan yet: “now” is a forecast too.</source>
-        <translation>Mit diesem Plan wurde noch nichts gemessen: Auch „jetzt“ ist eine Prognose.</translation>
-    </message>
     <message>
         <source>Going back to the plan before</source>
         <translation>Zurück zum Plan davor</translation>
@@ -5858,13 +5847,6 @@ neurons</source>
     <message>
         <source>Cancelling…</source>
         <translation>Wird abgebrochen&#xa0;…</translation>
-    </message>
-    <message numerus="yes">
-        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
-        <translation>
-            <numerusform>Tokens/s und Trefferquote jetzt: simuliert, über das letzte Token. Der Rest ist eine Prognose.</numerusform>
-            <numerusform>Tokens/s und Trefferquote jetzt: simuliert, über die letzten %n Tokens. Der Rest ist eine Prognose.</numerusform>
-        </translation>
     </message>
     <message>
         <source>A change is under way</source>
@@ -5966,6 +5948,28 @@ neurons</source>
     <message>
         <source>Less for experts that were quantized before.</source>
         <translation>Weniger bei Experten, die schon quantisiert wurden.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Now: simulated, %n token(s). The rest: forecast.</source>
+        <translation>
+            <numerusform>Jetzt: simuliert, %n Token. Sonst Prognose.</numerusform>
+            <numerusform>Jetzt: simuliert, %n Tokens. Sonst Prognose.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Now: measured, %n token(s). The rest: forecast.</source>
+        <translation>
+            <numerusform>Jetzt: gemessen, %n Token. Sonst Prognose.</numerusform>
+            <numerusform>Jetzt: gemessen, %n Tokens. Sonst Prognose.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing measured yet: “now” is a forecast too.</source>
+        <translation>Nichts gemessen: Auch „jetzt“ ist Prognose.</translation>
+    </message>
+    <message>
+        <source>Tokens/s and hit rate now are of the last tokens that were written with this plan; everything else is a forecast</source>
+        <translation>Tokens/s und Trefferquote jetzt stammen von den letzten Tokens, die mit diesem Plan geschrieben wurden; alles andere ist eine Prognose</translation>
     </message>
 </context>
 <context>
@@ -11418,7 +11422,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Mean bits, at least</source>
-        <translation>Bits im Mittel, mindestens</translation>
+        <translation>Bits, mindestens</translation>
     </message>
     <message>
         <source>Predicted loss, at most</source>

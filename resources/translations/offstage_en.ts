@@ -21,17 +21,17 @@
 <context>
     <name>offstage::ui::BudgetPanel</name>
     <message numerus="yes">
-        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
+        <source>Now: simulated, %n token(s). The rest: forecast.</source>
         <translation>
-            <numerusform>Tokens/s and hit rate now: measured, over the last %n token. The rest is a forecast.</numerusform>
-            <numerusform>Tokens/s and hit rate now: measured, over the last %n tokens. The rest is a forecast.</numerusform>
+            <numerusform>Now: simulated, %n token. The rest: forecast.</numerusform>
+            <numerusform>Now: simulated, %n tokens. The rest: forecast.</numerusform>
         </translation>
     </message>
     <message numerus="yes">
-        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
+        <source>Now: measured, %n token(s). The rest: forecast.</source>
         <translation>
-            <numerusform>Tokens/s and hit rate now: simulated, over the last %n token. The rest is a forecast.</numerusform>
-            <numerusform>Tokens/s and hit rate now: simulated, over the last %n tokens. The rest is a forecast.</numerusform>
+            <numerusform>Now: measured, %n token. The rest: forecast.</numerusform>
+            <numerusform>Now: measured, %n tokens. The rest: forecast.</numerusform>
         </translation>
     </message>
 </context>

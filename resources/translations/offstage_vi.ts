@@ -5838,16 +5838,6 @@ yếu</translation>
         <source>What the figures rest on</source>
         <translation>Các con số dựa trên điều gì</translation>
     </message>
-    <message numerus="yes">
-        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
-        <translation>
-            <numerusform>Token/s và tỷ lệ trúng hiện tại: số đo của %n token gần nhất. Phần còn lại là dự báo.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Nothing was measured with this plan yet: “now” is a forecast too.</source>
-        <translation>Chưa đo được gì với phương án này: “hiện tại” cũng là dự báo.</translation>
-    </message>
     <message>
         <source>Going back to the plan before</source>
         <translation>Đang quay lại phương án trước</translation>
@@ -5855,12 +5845,6 @@ yếu</translation>
     <message>
         <source>Cancelling…</source>
         <translation>Đang hủy…</translation>
-    </message>
-    <message numerus="yes">
-        <source>Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.</source>
-        <translation>
-            <numerusform>Token/s và tỉ lệ trúng hiện tại: mô phỏng, trên %n token gần nhất. Phần còn lại là dự báo.</numerusform>
-        </translation>
     </message>
     <message>
         <source>A change is under way</source>
@@ -5962,6 +5946,26 @@ yếu</translation>
     <message>
         <source>Less for experts that were quantized before.</source>
         <translation>Ít hơn với các chuyên gia đã được lượng tử hóa trước.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Now: simulated, %n token(s). The rest: forecast.</source>
+        <translation>
+            <numerusform>Hiện tại: mô phỏng, %n token. Còn lại: dự báo.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Now: measured, %n token(s). The rest: forecast.</source>
+        <translation>
+            <numerusform>Hiện tại: số đo, %n token. Còn lại: dự báo.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing measured yet: “now” is a forecast too.</source>
+        <translation>Chưa đo được gì: “hiện tại” cũng là dự báo.</translation>
+    </message>
+    <message>
+        <source>Tokens/s and hit rate now are of the last tokens that were written with this plan; everything else is a forecast</source>
+        <translation>Token/s và tỷ lệ trúng hiện tại là của những token gần nhất được viết với phương án này; mọi thứ khác là dự báo</translation>
     </message>
 </context>
 <context>

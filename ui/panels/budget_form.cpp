@@ -154,7 +154,7 @@ QString settingText(const BudgetSetting& setting) {
     return parts.join(QStringLiteral(", "));
 }
 
-BudgetForm::BudgetForm(QWidget* parent)
+BudgetForm::BudgetForm(Plan plan, QWidget* parent)
     : QWidget(parent),
       m_vram(new ValueSlider(tr("VRAM budget"))),
       m_ram(new ValueSlider(tr("RAM budget"))),
@@ -178,7 +178,7 @@ BudgetForm::BudgetForm(QWidget* parent)
              tr("How exactly experts are kept. Fewer bits are smaller and faster, and change what the model says"));
     letShrink(*m_level, kShownOfLevel);
     fillLevels();
-    build();
+    build(plan);
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
     }
@@ -196,11 +196,11 @@ BudgetForm::BudgetForm(QWidget* parent)
     refreshLevel();
 }
 
-void BudgetForm::build() {
+void BudgetForm::build(Plan plan) {
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(8);
-    grid->setVerticalSpacing(4);
+    grid->setVerticalSpacing(3);
     grid->setColumnStretch(1, 1);
     int row = 0;
     const auto addRow = [&](const QString& text, QWidget* field) {
@@ -218,7 +218,11 @@ void BudgetForm::build() {
     auto* single = new QPushButton(tr("Single experts…"));
     single->setToolTip(tr("Opens the Experts panel: mark experts there, and Change gives them other bits"));
     connect(single, &QPushButton::clicked, this, &BudgetForm::singleExpertsRequested);
-    grid->addLayout(rowOf({{m_change, 1}, single}, flush(6)), row, 0, 1, 2);
+    auto* change = widgetOf(rowOf({{m_change, 1}, single}, flush(6)));
+    grid->addWidget(change, row, 0, 1, 2);
+    if (plan == Plan::Other) {
+        change->hide();
+    }
     m_folded << single;
     m_advanced->setText(tr("Advanced"));
     m_advanced->setCheckable(true);

@@ -49,7 +49,11 @@ class BudgetForm : public QWidget {
     Q_OBJECT
 
   public:
-    explicit BudgetForm(QWidget* parent = nullptr);
+    // Another plan than that in force has no line of what its quality changes, and no way
+    // to single experts.
+    enum class Plan { InForce, Other };
+
+    explicit BudgetForm(Plan plan = Plan::InForce, QWidget* parent = nullptr);
 
     // The sliders' ranges: from the model and the machine's present state. Keeps the
     // setting.
@@ -78,7 +82,7 @@ class BudgetForm : public QWidget {
     void singleExpertsRequested();
 
   private:
-    void build();
+    void build(Plan plan);
     void buildAdvanced(QGridLayout& grid);
     void fillLevels();
     void levelChosen();

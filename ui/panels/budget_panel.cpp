@@ -56,7 +56,8 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
         tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "
            "part."));
     m_bars->setFileName(QStringLiteral("budget"));
-    addTo(body(), {m_form, m_bars});  // the form above all that may grow
+    m_bars->setShrinking(true);
+    addTo(body(), {m_form, {m_bars, 100}});  // the form above all that may grow
     buildPreview();
     reserveNotice(kBudgetNoticeLines);
 
@@ -150,7 +151,7 @@ void BudgetPanel::setFigures(QLabel* Figure::*column, const QStringList& texts) 
 void BudgetPanel::buildPreview() {
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(16);
-    grid->setVerticalSpacing(2);
+    grid->setVerticalSpacing(1);
     grid->setColumnStretch(0, 1);
     int place = 1;
     for (const QString& title : {tr("now"), tr("after")}) {
@@ -178,7 +179,7 @@ void BudgetPanel::buildPreview() {
     m_figures[kSkipped] = addFigure(*grid, tr("Loss by skipped neurons"),
                                     tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                                        "“offstage-cli sensitivity --keep”"));
-    reserveLines(*m_basis, 2);
+    reserveLines(*m_basis, 1);
     columnOf(m_preview, {grid, m_basis, m_planNote}, flush(3));
     showFigures();
 }
@@ -383,14 +384,13 @@ void BudgetPanel::showNow() {
             qualityText(p.before.predicted_loss, measuredKl(snapshot().experts.format), m_inForce.theta));
     }
     const bool simulated = engine().model() && engine().model()->emulated;
-    m_basis->setText(
-        p.measured_steps > 0 && simulated
-            ? tr("Tokens/s and hit rate now: simulated, over the last %n token(s). The rest is a forecast.", nullptr,
-                 static_cast<int>(p.measured_steps))
-        : p.measured_steps > 0
-            ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
-                 static_cast<int>(p.measured_steps))
-            : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
+    const int steps = static_cast<int>(p.measured_steps);
+    m_basis->setText(steps > 0 && simulated ? tr("Now: simulated, %n token(s). The rest: forecast.", nullptr, steps)
+                     : steps > 0            ? tr("Now: measured, %n token(s). The rest: forecast.", nullptr, steps)
+                                            : tr("Nothing measured yet: “now” is a forecast too."));
+    m_basis->setToolTip(steps > 0 ? tr("Tokens/s and hit rate now are of the last tokens that were written with this "
+                                       "plan; everything else is a forecast")
+                                  : QString());
 }
 
 QString BudgetPanel::onDeviceNow() const {

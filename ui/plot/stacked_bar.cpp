@@ -15,6 +15,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kBar = 22;
+constexpr int kThinBar = 12;  // without texts upon it
 constexpr int kAfterBar = 10;
 constexpr int kThinRow = 16;  // of a compact bar: three lanes of four pixels, and the gap below
 constexpr int kThinnestRow = 8;
@@ -66,15 +67,22 @@ void StackedBar::setReserve(int rows, int legendLines) {
     m_reservedRows = m_keptRows = rows;
     m_reservedLines = legendLines;
     m_keptLegend.clear();
-    updateGeometry();
+    refreshHeight();
 }
 
 // The layout keeps what it was told of another width or of other rows.
 void StackedBar::refreshHeight() {
-    if (m_compact) {
+    if (m_shrinks) {
         setMaximumHeight(contentHeight(width(), fullRow()));
     }
     updateGeometry();
+}
+
+void StackedBar::changeEvent(QEvent* event) {
+    PlotWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        refreshHeight();
+    }
 }
 
 void StackedBar::resizeEvent(QResizeEvent* event) {
@@ -93,10 +101,15 @@ void StackedBar::setUnit(Unit unit) {
 
 void StackedBar::setCompact(bool compact) {
     m_compact = compact;
+    setShrinking(compact);
+}
+
+void StackedBar::setShrinking(bool shrinks) {
+    m_shrinks = shrinks;
     QSizePolicy policy = sizePolicy();
-    policy.setVerticalPolicy(compact ? QSizePolicy::Expanding : QSizePolicy::Minimum);
+    policy.setVerticalPolicy(shrinks ? QSizePolicy::Expanding : QSizePolicy::Minimum);
     setSizePolicy(policy);
-    updateGeometry();
+    refreshHeight();
     markStale(Layer::Frame);
 }
 
@@ -137,13 +150,17 @@ int StackedBar::fullRow() const {
     return m_compact ? std::max(kThinRow, fontMetrics().height() - 1) : aboveBar() + kBar + kAfterBar;
 }
 
+int StackedBar::thinnestRow() const {
+    return m_compact ? kThinnestRow : aboveBar() + (m_shrinks ? kThinBar : kBar) + kAfterBar;
+}
+
 int StackedBar::rowHeight() const {
-    const int rows = std::max(1, static_cast<int>(m_rows.size()));
-    return m_compact ? std::clamp((height() - contentHeight(width(), 0)) / rows, kThinnestRow, fullRow()) : fullRow();
+    const int rows = std::max({1, static_cast<int>(m_rows.size()), m_keptRows});
+    return std::clamp((height() - contentHeight(width(), 0)) / rows, thinnestRow(), fullRow());
 }
 
 int StackedBar::barHeight() const {
-    return m_compact ? std::min(rowHeight(), kThinRow) * 3 / 4 : kBar;
+    return m_compact ? std::min(rowHeight(), kThinRow) * 3 / 4 : rowHeight() - aboveBar() - kAfterBar;
 }
 
 int StackedBar::aboveBar() const {
@@ -166,11 +183,11 @@ int StackedBar::contentHeight(int width, int rowHeight) const {
     const int rows = std::max(static_cast<int>(m_rows.size()), m_keptRows);
     const int legendRoom = std::max(
         {heightOf(legend(), width), heightOf(m_keptLegend, width), m_reservedLines * fontMetrics().lineSpacing()});
-    return kEdge + rows * rowHeight + (m_ownScales ? 4 : fontMetrics().height() + 8) + legendRoom + kEdge;
+    return kEdge + rows * rowHeight + legendRoom + (m_ownScales ? 4 : fontMetrics().height() + 8 + kEdge);
 }
 
 int StackedBar::heightForWidth(int width) const {
-    return contentHeight(width, m_compact ? kThinnestRow : fullRow());
+    return contentHeight(width, thinnestRow());
 }
 
 QSize StackedBar::sizeHint() const {
@@ -389,14 +406,14 @@ void StackedBar::paintData(QPainter& painter) {
         if (row.budget > 0) {
             const double x = std::floor(pixelOf(i, row.budget));
             const double top = m_area.top() + i * rowHeight();
-            painter.fillRect(QRectF(x - 2, top - 4, 4, kBar + 8), palette().color(QPalette::Window));
-            painter.fillRect(QRectF(x - 1, top - 4, 2, kBar + 8), colours.text);
+            painter.fillRect(QRectF(x - 2, top - 4, 4, barHeight() + 8), palette().color(QPalette::Window));
+            painter.fillRect(QRectF(x - 1, top - 4, 2, barHeight() + 8), colours.text);
             painter.fillRect(QRectF(x - 4, top - 5, 8, 2), colours.text);
         }
         if (row.total > 0 && used(row) > row.total) {
             // The part beyond the total is framed.
             const double from = pixelOf(i, row.total);
-            const QRectF beyond(from, m_area.top() + i * rowHeight(), pixelOf(i, used(row)) - from, kBar);
+            const QRectF beyond(from, m_area.top() + i * rowHeight(), pixelOf(i, used(row)) - from, barHeight());
             painter.setPen(QPen(colours.problem, 2));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(beyond.adjusted(0, -2, -1, 2));
@@ -447,6 +464,9 @@ void StackedBar::paintGhost(QPainter& painter, int row) {
 void StackedBar::writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size,
                            const QColor& ink, const QColor& ground) const {
     const QFontMetrics metrics = fontMetrics();
+    if (rect.height() < metrics.height()) {
+        return;
+    }
     QString text = name + QChar(u' ') + size;
     if (metrics.horizontalAdvance(text) + 10 > rect.width()) {
         text = name;

@@ -45,10 +45,11 @@ class StackedBar : public PlotWidget {
     void setRows(std::vector<Row> rows);
     const std::vector<Row>& rows() const { return m_rows; }
     void setUnit(Unit unit);
-    // Many thin rows, with their names to the left of them and no texts upon them. They
-    // become thinner where there is little height; then not every row has room for its
-    // name.
+    // Many thin rows that shrink, with their names to the left of them and no texts upon
+    // them; of the thinnest, not every row has room for its name.
     void setCompact(bool compact);
+    // Rows become thinner where there is little height.
+    void setShrinking(bool shrinks);
     // Every row fills the width, with its own scale: for memories of very different
     // sizes. There is no axis then.
     void setOwnScales(bool own);
@@ -84,6 +85,7 @@ class StackedBar : public PlotWidget {
     void step(int right, int down) override;
     void click(Qt::MouseButton button) override;
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
   private:
     const Row& rowAt(int row) const { return m_rows[static_cast<size_t>(row)]; }
@@ -105,6 +107,7 @@ class StackedBar : public PlotWidget {
     void refreshHeight();
     void paintGhost(QPainter& painter, int row);
     int fullRow() const;  // its height where there is room
+    int thinnestRow() const;
     int rowHeight() const;
     int barHeight() const;
     int aboveBar() const;
@@ -113,6 +116,7 @@ class StackedBar : public PlotWidget {
     std::vector<Row> m_rows;
     Unit m_unit = Unit::Bytes;
     bool m_compact = false;
+    bool m_shrinks = false;
     bool m_ownScales = false;
     int m_reservedRows = 0, m_reservedLines = 0;
     int m_keptRows = 0;                     // the most that there were
