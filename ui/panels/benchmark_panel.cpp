@@ -1,7 +1,6 @@
 #include "ui/panels/benchmark_panel.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <QCoreApplication>
 #include <QDir>
@@ -16,13 +15,13 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
-#include <QTabWidget>
 #include <QTableView>
 #include <QThreadPool>
 
 #include "engine/run/fit_estimate.h"
 #include "ui/base/save_file.h"
 #include "ui/engine/format.h"
+#include "ui/panels/comparison_view.h"
 #include "ui/panels/page_tabs.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
@@ -39,29 +38,6 @@ namespace {
 
 constexpr int kBins = 30;
 constexpr int kNarrowestTile = 420;
-
-// "+14 %", "−3 %", "the same"; a dash where there is nothing to compare with.
-QString differenceText(double from, double to) {
-    if (from <= 0 || to <= 0) {
-        return from == to ? BenchmarkPanel::tr("the same") : QStringLiteral("–");
-    }
-    const double percent = std::round(100 * (to / from - 1));
-    if (percent == 0) {
-        return BenchmarkPanel::tr("the same");
-    }
-    const QString number = QLocale().toString(std::abs(percent), 'f', 0);
-    return (percent > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 %", "percent").arg(number);
-}
-
-// For shares: "−84.6 points", because a share of a share is misleading.
-QString pointsText(double from, double to) {
-    const double points = std::round(1000 * (to - from)) / 10;
-    if (points == 0) {
-        return BenchmarkPanel::tr("the same");
-    }
-    const QString number = QLocale().toString(std::abs(points), 'f', 1);
-    return (points > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 points", "of a percentage").arg(number);
-}
 
 QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
     auto* box = new QSpinBox;
@@ -88,10 +64,11 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
       m_export(new QPushButton(tr("Export…"))),
       m_pictures(new QPushButton(tr("Pictures…"))) {
     setEmptyText(tr("Open a model to measure its answers, to run scenarios and to compare plans."));
-    m_tabs->addTab(buildAnswers(), tr("Answers"));
-    m_tabs->addTab(buildScenario(), tr("Scenario"));
-    m_tabs->addTab(buildCompare(), tr("Two plans"));
+    m_tabs->addPage(buildAnswers(), tr("Answers"));
+    m_tabs->addPage(buildScenario(), tr("Scenario"));
+    m_tabs->addPage(buildCompare(), tr("Two plans"));
     body().addWidget(m_tabs, 1);
+    leaveScrollingToPages();
 
     m_progress->setAccessibleName(tr("Progress of the benchmark"));
     m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
@@ -128,7 +105,9 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     connect(m_runner, &BenchmarkRunner::compared, this, [this](BenchmarkComparison comparison) {
         comparison.a.device = comparison.b.device = deviceNow();
         m_comparisons.push_back(comparison);
-        showComparison(comparison);
+        const auto& model = this->engine().model();
+        m_comparison->setComparison(comparison, model && model->emulated);
+        bringIntoView(*m_comparison);
         readFingerprint();
     });
     connect(m_runner, &BenchmarkRunner::ended, this, [this](const QString& problem) {
@@ -197,7 +176,7 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
     return view;
 }
 
-QWidget* BenchmarkPanel::buildAnswers() {
+QLayout* BenchmarkPanel::buildAnswers() {
     m_answersView = makeTable(*m_answers, tr("Answers of this session"));
     m_histogram->setAccessibleName(tr("Time from one token to the next"));
     m_histogram->setAccessibleDescription(tr("How many of the engine's decode steps took how long"));
@@ -207,10 +186,10 @@ QWidget* BenchmarkPanel::buildAnswers() {
     auto* tiles = new Tiles(kNarrowestTile);
     tiles->add(m_answersView);
     tiles->add(m_histogram);
-    return widgetOf(columnOf({{tiles, 1}, m_summary}, inset(0, 8, 0, 0)));
+    return columnOf({{tiles, 1}, m_summary});
 }
 
-QWidget* BenchmarkPanel::buildScenario() {
+QLayout* BenchmarkPanel::buildScenario() {
     m_in = spinBox(tr("Tokens of the prompt"),
                    tr("So many: words of several fields, cut to this length by the tokenizer"), 1, 1'000'000, 512);
     m_out = spinBox(tr("Tokens of the answer"), tr("So many: where the model would end its answer, it goes on"), 1,
@@ -235,34 +214,26 @@ QWidget* BenchmarkPanel::buildScenario() {
     m_scenariosView = makeTable(*m_scenarios, tr("Scenario runs"));
     m_median = textLabel(tr("Median of the runs"));
     reserveLines(*m_median, 2);
-    return widgetOf(columnOf({grid, {m_scenariosView, 1}, m_median}, inset(0, 8, 0, 0)));
+    return columnOf({grid, {m_scenariosView, 1}, m_median});
 }
 
-QWidget* BenchmarkPanel::buildCompare() {
+QLayout* BenchmarkPanel::buildCompare() {
     m_prompt = new QPlainTextEdit;
     m_prompt->setAccessibleName(tr("Prompt for both plans"));
     m_prompt->setPlaceholderText(tr("Prompt for both plans"));
     m_prompt->setTabChangesFocus(true);
     m_prompt->setMaximumHeight(4 * fontMetrics().lineSpacing());
-    m_planB = new BudgetForm;
+    m_planB = new BudgetForm(BudgetForm::Plan::Other);
     m_maxTokens = spinBox(tr("Tokens of the answers"), tr("At most so many, for both plans"), 1, 100'000, 128);
     m_compare = new QPushButton(tr("Compare"));
     m_compare->setToolTip(tr(
         "Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same seed"));
     auto* planB = new QLabel(tr("Plan B (plan A is as it is now)"));
     planB->setForegroundRole(QPalette::PlaceholderText);
-    m_result = new QWidget;
-    m_sideBySide = new QGridLayout(m_result);
-    m_sideBySide->setContentsMargins(0, 4, 0, 0);
-    m_sideBySide->setHorizontalSpacing(12);
-    m_sideBySide->setVerticalSpacing(2);
-    m_sideBySide->setColumnStretch(1, 1);
-    m_sideBySide->setColumnStretch(2, 1);
-    m_headline = textLabel(tr("What the comparison says"));
-    setWeight(*m_headline, QFont::Bold);
+    m_comparison = new ComparisonView;
     auto* act =
         rowOf({labelOf(m_maxTokens, tr("At most")), m_maxTokens, new QLabel(tr("tokens")), Stretch{1}, m_compare});
-    return widgetOf(columnOf({m_prompt, planB, m_planB, act, m_headline, m_result, Stretch{1}}, inset(0, 8, 0, 0)));
+    return columnOf({m_prompt, planB, m_planB, act, m_comparison, Stretch{1}});
 }
 
 void BenchmarkPanel::showPage(Page page) {
@@ -279,8 +250,7 @@ void BenchmarkPanel::modelChanged() {
         m_answers->clear();
         m_scenarios->clear();
         m_comparisons.clear();
-        m_result->hide();
-        m_headline->clear();
+        m_comparison->clear();
         m_median->clear();
         m_histogram->clear();
         m_summary->clear();
@@ -435,58 +405,6 @@ void BenchmarkPanel::showMedian() {
         tr("Median of %1 runs: %2, first token after %3.")
             .arg(firsts.size())
             .arg(speed > 0 ? tokenSpeedText(speed, simulated) : QStringLiteral("–"), firstTokenText(median(firsts))));
-}
-
-void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
-    while (QLayoutItem* item = m_sideBySide->takeAt(0)) {
-        delete item->widget();
-        delete item;
-    }
-    int row = 0;
-    const auto add = [&](const QString& name, const QString& a, const QString& b, const QString& difference,
-                         bool bold = false) {
-        int column = 0;
-        for (const QString& text : {name, a, b, difference}) {
-            QLabel* label = textLabel();
-            label->setText(text);
-            label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-            if (column > 0) {
-                label->setAccessibleName(column == 3 ? tr("%1, difference").arg(name)
-                                                     : tr("%1, plan %2").arg(name, column == 1 ? tr("A") : tr("B")));
-                label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-            } else {
-                label->setForegroundRole(QPalette::PlaceholderText);
-            }
-            QFont font = label->font();
-            font.setBold(bold);
-            label->setFont(font);
-            m_sideBySide->addWidget(label, row, column++);
-        }
-        ++row;
-    };
-    const auto number = [](double v, int decimals) { return QLocale().toString(v, 'f', decimals); };
-    const auto differs = [](double a, double b) { return differenceText(a, b); };
-    const bool simulated = engine().model() && engine().model()->emulated;
-    const bool same = c.a.text == c.b.text;
-    m_headline->setText(same ? tr("Plan B against plan A: %1 tokens/s, same text.")
-                                   .arg(differs(c.a.tokensPerSecond, c.b.tokensPerSecond))
-                             : tr("Plan B against plan A: %1 tokens/s, another text.")
-                                   .arg(differs(c.a.tokensPerSecond, c.b.tokensPerSecond)));
-    add({}, tr("Plan A"), tr("Plan B"), tr("B against A"), true);
-    add(tr("Budgets"), settingText(c.a.setting), settingText(c.b.setting), {});
-    add(simulated ? tr("Tokens/s (simulated)") : tr("Tokens/s (measured)"), number(c.a.tokensPerSecond, 1),
-        number(c.b.tokensPerSecond, 1), differs(c.a.tokensPerSecond, c.b.tokensPerSecond));
-    add(tr("First token"), firstTokenText(c.a.ttftSeconds), firstTokenText(c.b.ttftSeconds),
-        differs(c.a.ttftSeconds, c.b.ttftSeconds));
-    add(tr("Between tokens, p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)),
-        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)), differs(c.a.itl(0.95), c.b.itl(0.95)));
-    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate), pointsText(c.a.hitRate, c.b.hitRate));
-    add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied),
-        differs(static_cast<double>(c.a.bytesCopied), static_cast<double>(c.b.bytesCopied)));
-    add(tr("Mean bits"), number(c.a.meanBits, 2), number(c.b.meanBits, 2), differs(c.a.meanBits, c.b.meanBits));
-    add(tr("Tokens"), QLocale().toString(c.a.tokensOut), QLocale().toString(c.b.tokensOut), {});
-    add(tr("Text"), c.a.text, same ? tr("(the same)") : c.b.text, {});
-    m_result->show();
 }
 
 void BenchmarkPanel::refreshButtons() {

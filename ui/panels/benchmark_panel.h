@@ -7,17 +7,18 @@
 #include "ui/panels/benchmark_runner.h"
 #include "ui/panels/panel.h"
 
-class QGridLayout;
+class QLayout;
 class QPlainTextEdit;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
-class QTabWidget;
 class QTableView;
 
 namespace offstage::ui {
 
 class BarPlot;
+class ComparisonView;
+class PageTabs;
 
 // Runs as rows: tokens in and out, TTFT, tokens/s, ITL, hit rate, bytes. Numbers, not
 // their texts, under Qt::UserRole.
@@ -77,16 +78,15 @@ class BenchmarkPanel : public Panel {
     QString timingText() const;  // whether the rows' times are simulated or measured
 
   private:
-    QWidget* buildAnswers();
-    QWidget* buildScenario();
-    QWidget* buildCompare();
+    QLayout* buildAnswers();
+    QLayout* buildScenario();
+    QLayout* buildCompare();
     QTableView* makeTable(BenchmarkTable& table, const QString& name);
     QString deviceNow() const;
     void addAnswer(const engine::GenerationResult& result);
     void readFingerprint();
     void showHistogram();
     void showMedian();
-    void showComparison(const BenchmarkComparison& comparison);
     void refreshButtons();
     void askWhereToSave();
 
@@ -100,7 +100,7 @@ class BenchmarkPanel : public Panel {
     QString m_resultsOf;  // the source of the model
     QString m_fingerprintOf;
 
-    QTabWidget* m_tabs;
+    PageTabs* m_tabs;
     QTableView* m_answersView;
     QTableView* m_scenariosView;
     BarPlot* m_histogram;
@@ -114,9 +114,7 @@ class BenchmarkPanel : public Panel {
     BudgetForm* m_planB;
     QSpinBox* m_maxTokens;
     QPushButton* m_compare;
-    QGridLayout* m_sideBySide;
-    QWidget* m_result;
-    QLabel* m_headline;
+    ComparisonView* m_comparison;
     QLabel* m_median;
     QProgressBar* m_progress;
     QPushButton* m_cancel;

@@ -122,14 +122,14 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plots->add(plot);
     }
-    const auto page = [](std::initializer_list<BoxItem> items) { return widgetOf(columnOf(items, inset(0, 8, 0, 0))); };
-    m_tabs->addTab(page({rowOf({{m_layer, 1}, {m_mean, 1}, Stretch{}}), m_sums, {plots, 100}, Stretch{1}}),
-                   tr("Over time"));
+    m_tabs->addPage(columnOf({rowOf({{m_layer, 1}, {m_mean, 1}, Stretch{}}), m_sums, {plots, 100}, Stretch{1}}),
+                    tr("Over time"));
     buildUses();
-    m_tabs->addTab(page({rowOf({m_usesLayer, Stretch{1}}), {m_uses, 100}, Stretch{1}}), tr("Experts"));
-    m_tabs->addTab(page({buildComparison(), m_comparison, m_policies, m_table, Stretch{1}}), tr("Policies"));
+    m_tabs->addPage(columnOf({rowOf({m_usesLayer, Stretch{1}}), {m_uses, 100}, Stretch{1}}), tr("Experts"));
+    m_tabs->addPage(columnOf({buildComparison(), m_comparison, m_policies, m_table, Stretch{1}}), tr("Policies"));
     m_tabs->setAccessibleName(tr("What is shown of the cache"));
     body().addWidget(m_tabs, 1);
+    leaveScrollingToPages();
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
 
     connect(m_layer, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
@@ -210,12 +210,15 @@ QLayout* CachePanel::buildComparison() {
     m_table->horizontalHeaderItem(2)->setToolTip(tr("The same of answers alone, without prompts"));
     m_table->horizontalHeaderItem(3)->setToolTip(tr("Experts copied to the device, per token"));
     showRows(*m_table, tr("Cache policies compared"), false);
-    m_table->setTextElideMode(Qt::ElideMiddle);  // LRU and SLRU begin alike
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_table->setWordWrap(false);  // its height is taken before its columns have their widths
     m_table->hide();
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+        if (column == 0) {
+            fitTable();
+        }
+    });
     return rowOf({label, m_slots, Stretch{1}});
 }
 
@@ -471,6 +474,13 @@ void CachePanel::compareOrCancel() {
     refreshControls();
 }
 
+// Long names take two lines.
+void CachePanel::fitTable() {
+    m_table->resizeRowsToContents();
+    m_table->setFixedHeight(m_table->horizontalHeader()->height() + m_table->verticalHeader()->length() +
+                            2 * m_table->frameWidth());
+}
+
 void CachePanel::showResults(const std::vector<PolicyResult>& results) {
     m_progressTimer.stop();
     m_policies->setVisible(!results.empty());
@@ -496,9 +506,7 @@ void CachePanel::showResults(const std::vector<PolicyResult>& results) {
             }
         }
         m_policies->setBars({tr("hit rate"), names, rates});
-        m_table->resizeRowsToContents();
-        m_table->setFixedHeight(m_table->horizontalHeader()->height() + m_table->verticalHeader()->length() +
-                                2 * m_table->frameWidth());
+        fitTable();
         m_comparison->setText(
             tr("%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.")
                 .arg(locale.toString(qlonglong{results.front().result.n_slots}), locale.toString(m_slots->maximum()),

@@ -15,11 +15,11 @@ class QComboBox;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
-class QTabWidget;
 class QTableWidget;
 
 namespace offstage::ui {
 
+class PageTabs;
 class Selection;
 
 // How well the device's experts serve the tokens: hit rate, the effect of prefetching,
@@ -61,10 +61,11 @@ class CachePanel : public Panel {
     void addStep(const LoggedStep& step);
     void refreshControls();
     void compareOrCancel();
+    void fitTable();
     void showResults(const std::vector<PolicyResult>& results);
 
     Selection& m_selection;
-    QTabWidget* m_tabs;
+    PageTabs* m_tabs;
     QComboBox* m_layer;
     QComboBox* m_mean;
     LinePlot* m_hits;

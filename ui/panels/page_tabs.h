@@ -2,23 +2,19 @@
 
 #include <QTabWidget>
 
+class QLayout;
+
 namespace offstage::ui {
 
-// Tabs that are no higher than the page that is shown needs to be: otherwise a panel
-// would scroll for its highest page, and for the height that a page would like to have.
+// A panel's pages, each of which scrolls by itself where it has too little height: the
+// tabs stay in sight, and no page has room for the highest one.
 class PageTabs : public QTabWidget {
     Q_OBJECT
 
   public:
     explicit PageTabs(QWidget* parent = nullptr);
 
-    int heightForWidth(int width) const override;
-
-  protected:
-    void tabInserted(int index) override;
-
-  private:
-    void fit();
+    void addPage(QLayout* contents, const QString& title);
 };
 
 }  // namespace offstage::ui

@@ -11,7 +11,6 @@
 #include <QPainter>
 #include <QPointer>
 #include <QResizeEvent>
-#include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QStyleOption>
@@ -34,15 +33,6 @@ constexpr int kNoticeMargin = 5;
 constexpr int kLeastNoticeLines = 2;
 constexpr int kBodyPage = 0;
 constexpr int kEmptyPage = 1;
-
-// In a low dock plots shrink to their minimum before anything scrolls: a scroll area uses
-// the height for a width, and a layout returns its preferred one.
-class BodyContent : public QWidget {
-  public:
-    int heightForWidth(int width) const override {
-        return layout()->hasHeightForWidth() ? layout()->minimumHeightForWidth(width) : -1;
-    }
-};
 
 // One line, which ends in "…" where it has too little width.
 class CutLabel : public QLabel {
@@ -70,6 +60,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     : QWidget(parent),
       m_engine(engine),
       m_stack(new QStackedWidget),
+      m_bodyArea(nullptr),
       m_empty(mutedLabel()),
       m_body(nullptr),
       m_actions(new QVBoxLayout),
@@ -81,13 +72,14 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_owner(new CutLabel(tr("Whose figures these are"))),
       m_cost(new CutLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
-    auto* content = new BodyContent;
+    auto* content = new PanelContent;
     m_body = new QVBoxLayout(content);
     m_body->setContentsMargins(kPanelMargin, 10, kPanelMargin, 6);
     m_body->setSpacing(8);
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setMargin(2 * kPanelMargin);
-    m_stack->addWidget(new PanelArea(content));
+    m_bodyArea = new PanelArea(content);
+    m_stack->addWidget(m_bodyArea);
     m_stack->addWidget(new PanelArea(m_empty));
 
     m_notice->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
@@ -198,6 +190,11 @@ void Panel::passFocus(QWidget* from, const QList<QWidget*>& next) {
     }
 }
 
+void Panel::leaveScrollingToPages() {
+    m_bodyArea->setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
+    m_body->setContentsMargins(kPanelMargin, 10, 0, 6);  // the pages' bars stand at the edge
+}
+
 QVBoxLayout& Panel::footer() {
     m_actionsPlace->show();
     return *m_actions;
@@ -229,11 +226,12 @@ void Panel::showBusy(bool busy) {
 void Panel::bringIntoView(QWidget& part) {
     QMetaObject::invokeMethod(
         this,
-        [this, shown = QPointer<QWidget>(&part)] {
-            auto* area = qobject_cast<QScrollArea*>(m_stack->widget(0));
-            if (area && shown) {
-                area->widget()->layout()->activate();
-                area->ensureWidgetVisible(shown, 0, 0);
+        [shown = QPointer<QWidget>(&part)] {
+            for (QWidget* each = shown; each != nullptr; each = each->parentWidget()) {
+                if (auto* area = qobject_cast<PanelArea*>(each)) {
+                    area->widget()->layout()->activate();
+                    area->ensureWidgetVisible(shown, 0, 0);
+                }
             }
         },
         Qt::QueuedConnection);

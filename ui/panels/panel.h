@@ -49,6 +49,8 @@ class Panel : public QWidget {
 
     // The panel's controls and plots go in here.
     QVBoxLayout& body() const { return *m_body; }
+    // The body is made of pages that scroll themselves: no room is kept for its own bar.
+    void leaveScrollingToPages();
     // Below the body; neither scrolls nor moves. For action buttons.
     QVBoxLayout& footer();
     // Reserves room for so many lines of notices, also while there is none. Otherwise a
@@ -99,6 +101,7 @@ class Panel : public QWidget {
     EngineController& m_engine;
     engine::Snapshot m_snapshot;
     QStackedWidget* m_stack;
+    PanelArea* m_bodyArea;
     QLabel* m_empty;
     QVBoxLayout* m_body;
     QVBoxLayout* m_actions;

@@ -41,6 +41,8 @@ constexpr int kWhatIfNoticeLines = 3;
 constexpr int kHereLines = 3;
 constexpr int kNarrowestPart = 420;
 constexpr int kHardwareLetters = 20;
+constexpr int kProfileLetters = 32;  // GPUs differ in their names' middle or end
+constexpr int kBesideChoice = 24;    // as the pages have, with their bar
 constexpr double kSameBits = 0.005;
 
 // What is looked for first stands where a narrow panel shows it.
@@ -68,15 +70,16 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     showClaim(0);
-    m_tabs->addTab(buildGpus(), tr("GPUs"));
-    m_tabs->addTab(buildVram(), tr("VRAM"));
-    m_tabs->addTab(buildMachines(), tr("Machines"));
+    m_tabs->addPage(buildGpus(), tr("GPUs"));
+    m_tabs->addPage(buildVram(), tr("VRAM"));
+    m_tabs->addPage(buildMachines(), tr("Machines"));
     reserveLines(*m_here, kHereLines);
-    addTo(body(), {buildChoice(), m_here});
-    footer().addLayout(rowOf({m_run, Stretch{1}}));
+    body().addLayout(columnOf({buildChoice(), m_here}, inset(0, 0, kBesideChoice, 0, 8)));
+    footer().addLayout(rowOf({m_run, Stretch{1}, m_edit}));
     reserveNotice(kWhatIfNoticeLines);
     setBusyWidget(*buildRunning());
     body().addWidget(m_tabs, 1);
+    leaveScrollingToPages();
 
     callAfter(m_delay, kDelayMs, this, &WhatIfPanel::run);
     connect(m_worker, &WhatIfWorker::progressed, this, [this](const engine::Message& stage, int done, int total) {
@@ -105,7 +108,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
 QWidget* WhatIfPanel::buildChoice() {
     describe(*m_profile, tr("GPU whose VRAM and machines are varied"),
              tr("The forecasts over VRAM and over machines are of this GPU"));
-    letShrink(*m_profile, 12);
+    letShrink(*m_profile, kProfileLetters);
     m_edit->setToolTip(tr("Make a profile of your own from the chosen one"));
     m_run->setToolTip(tr("Work it out. Measures this computer's CPU for up to three seconds first"));
     m_machines->setRange(1, WhatIfWorker::kMostMachines);
@@ -127,7 +130,7 @@ QWidget* WhatIfPanel::buildChoice() {
     auto* label = labelOf(m_machines, tr("Machines"));
 
     auto* rows = new Tiles(kNarrowestPart);
-    rows->add(widgetOf(rowOf({{m_profile, 1}, m_edit}, flush())));
+    rows->add(m_profile);
     rows->add(widgetOf(rowOf({label, m_machines, {m_network, 1}}, flush())));
     return rows;
 }
@@ -138,7 +141,7 @@ QWidget* WhatIfPanel::buildRunning() {
     return widgetOf(rowOf({{m_progress, 1}, m_cancel}, flush()));
 }
 
-QWidget* WhatIfPanel::buildGpus() {
+QLayout* WhatIfPanel::buildGpus() {
     m_table = forecastTable({tr("GPU"), tr("tokens/s"), tr("first token"), tr("VRAM"), tr("hit rate"), tr("experts")},
                             tr("Forecasts by GPU"));
     auto* columns = new FittingColumns(*m_table, kHardwareLetters * fontMetrics().averageCharWidth());
@@ -160,10 +163,10 @@ QWidget* WhatIfPanel::buildGpus() {
     m_bars->setFileName(QStringLiteral("what-if"));
     m_bars->setWhole(true);
     // The bars repeat the table: they stand beside it, or not at all.
-    return widgetOf(columnOf({{sideBySide(m_table, m_bars, Tiles::Narrow::Without), 1}}, inset(0, 8, 0, 0)));
+    return columnOf({{sideBySide(m_table, m_bars, Tiles::Narrow::Without), 1}});
 }
 
-QWidget* WhatIfPanel::buildVram() {
+QLayout* WhatIfPanel::buildVram() {
     m_gain = textLabel(tr("What more VRAM would bring"));
     m_curve->setAccessibleName(tr("Forecast tokens per second over VRAM"));
     m_curve->setXAxis({tr("VRAM"), Unit::Bytes});
@@ -171,10 +174,10 @@ QWidget* WhatIfPanel::buildVram() {
     m_curve->setEmptyText(tr("The speed over more and less VRAM."));
     m_curve->setFileName(QStringLiteral("what-if-vram"));
     m_curve->setMinimumHeight(160);
-    return widgetOf(columnOf({m_gain, {m_curve, 1}}, inset(0, 8, 0, 0)));
+    return columnOf({m_gain, {m_curve, 1}});
 }
 
-QWidget* WhatIfPanel::buildMachines() {
+QLayout* WhatIfPanel::buildMachines() {
     m_machinesText = textLabel(tr("What more machines would bring"));
     m_machineTable = forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("per 1,000 USD"),
                                     tr("hit rate"), tr("busiest"), tr("network")},
@@ -203,9 +206,8 @@ QWidget* WhatIfPanel::buildMachines() {
     m_machineCurve->setEmptyText(tr("The speed over the number of machines."));
     m_machineCurve->setFileName(QStringLiteral("what-if-machines"));
     m_machineCurve->setMinimumHeight(160);
-    return widgetOf(columnOf(
-        {m_machinesText, rowOf({priceLabel, m_price, Stretch{1}}), {sideBySide(m_machineTable, m_machineCurve), 1}},
-        inset(0, 8, 0, 0)));
+    return columnOf(
+        {m_machinesText, rowOf({priceLabel, m_price, Stretch{1}}), {sideBySide(m_machineTable, m_machineCurve), 1}});
 }
 
 // The last column, of the forecasts that are shown.

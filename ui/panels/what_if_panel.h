@@ -2,14 +2,15 @@
 
 #include <QTimer>
 
+#include "ui/panels/page_tabs.h"
 #include "ui/panels/panel.h"
 #include "ui/panels/what_if_worker.h"
 
 class QComboBox;
+class QLayout;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
-class QTabWidget;
 class QTableWidget;
 
 namespace offstage::ui {
@@ -33,7 +34,7 @@ class WhatIfPanel : public Panel {
     QTableWidget& table() const { return *m_table; }
     BarPlot& bars() const { return *m_bars; }
     LinePlot& curve() const { return *m_curve; }
-    QTabWidget& tabs() const { return *m_tabs; }
+    PageTabs& tabs() const { return *m_tabs; }
     QComboBox& profile() const { return *m_profile; }
     QSpinBox& machines() const { return *m_machines; }
     QComboBox& network() const { return *m_network; }
@@ -55,9 +56,9 @@ class WhatIfPanel : public Panel {
   private:
     QWidget* buildChoice();
     QWidget* buildRunning();
-    QWidget* buildGpus();
-    QWidget* buildVram();
-    QWidget* buildMachines();
+    QLayout* buildGpus();
+    QLayout* buildVram();
+    QLayout* buildMachines();
     void fillProfiles();
     void choiceChanged();
     WhatIfChoice choice() const;
@@ -82,7 +83,7 @@ class WhatIfPanel : public Panel {
     QPushButton* m_cancel;
     QPushButton* m_edit;
     QProgressBar* m_progress;
-    QTabWidget* m_tabs;
+    PageTabs* m_tabs;
     QTableWidget* m_table;
     BarPlot* m_bars;
     LinePlot* m_curve;
