@@ -140,7 +140,9 @@ QStringList faultsOf(const QWidget& root) {
                           .arg(what);
         };
         const QWidget* parent = w->parentWidget();
-        if (!parent->rect().contains(w->geometry()) && !mayBeCut(*w)) {
+        const auto* area = qobject_cast<const QAbstractScrollArea*>(parent->parentWidget());
+        const bool scrolls = area != nullptr && area->viewport() == parent;
+        if (!scrolls && !parent->rect().contains(w->geometry()) && !mayBeCut(*w)) {
             said(QStringLiteral("outside of %1").arg(QString::fromLatin1(parent->metaObject()->className())));
         }
         if (!isScrolled(*w) && root.isAncestorOf(w) &&

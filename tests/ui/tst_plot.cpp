@@ -15,6 +15,7 @@
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/csv.h"
 #include "ui/plot/heat_map.h"
+#include "ui/plot/heat_map_legend.h"
 #include "ui/plot/line_plot.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/plot/timeline_plot.h"
@@ -362,9 +363,10 @@ class TestPlot : public QObject {
         splitter.addWidget(new QWidget);
         splitter.resize(900, 90);
         splitter.setSizes({220, 680});
-        fillLong(*bar);
         splitter.show();
         QVERIFY(QTest::qWaitForWindowExposed(&splitter));
+        QTRY_VERIFY(bar->width() < 230);
+        fillLong(*bar);  // now: what it keeps is the legend of this width
         const auto dragTo = [&](int x) {
             QWidget* const handle = splitter.handle(1);
             const QPoint from = handle->rect().center();
@@ -388,6 +390,28 @@ class TestPlot : public QObject {
             QTRY_COMPARE(area->widget()->height(), heightOfANewOne());
             narrow = narrow == 0 ? bar->height() : narrow;
             QVERIFY(width < 300 || bar->height() < narrow);
+        }
+    }
+
+    // A line without a number says nothing, and two numbers in one place even less.
+    void scale_eachTickHasANumber_inAnyWidth() {
+        HeatMapLegend legend;
+        for (const auto end : {HeatMapLegend::End::Whole, HeatMapLegend::End::Highest, HeatMapLegend::End::Fixed}) {
+            legend.setRange(0.92, 0.25, QStringLiteral("even use:"), end);
+            std::size_t most = 0;
+            for (const int width : {240, 300, 336, 420, 700}) {
+                legend.resize(width, legend.heightForWidth(width));
+                int from = 0;
+                for (const auto& tick : legend.ticks()) {
+                    const int wide = legend.fontMetrics().horizontalAdvance(tick.text);
+                    QVERIFY2(!tick.text.isEmpty() && tick.left >= from && tick.left + wide <= width,
+                             qPrintable(QStringLiteral("%1 at %2 of %3").arg(tick.text).arg(tick.left).arg(width)));
+                    from = tick.left + wide + 1;
+                }
+                QVERIFY(legend.ticks().size() >= std::max<std::size_t>(2, most));
+                most = legend.ticks().size();
+            }
+            QCOMPARE(most, std::size_t{5});
         }
     }
 

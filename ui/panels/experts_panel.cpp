@@ -26,8 +26,10 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kReadoutLines = 7;
-constexpr int kPlanIntervalMs = 1000;  // between two reads of the placement's popularity
-constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
+constexpr int kReadoutLinesBeside = 2;             // and more where there is height
+constexpr int kLowPanel = 430, kWideEnough = 520;  // for the map with the readout beside it
+constexpr int kPlanIntervalMs = 1000;              // between two reads of the placement's popularity
+constexpr double kFaintest = 0.3;                  // brightness of an expert that was not called lately
 
 QString endOfScale(double share) {
     return QLocale().toString(100 * share, 'f', 0) + QStringLiteral(" %");
@@ -40,9 +42,13 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
       m_channel(new QComboBox),
       m_fading(new QCheckBox(tr("Dim unused"))),
       m_scale(new QComboBox),
+      m_choices(new QBoxLayout(QBoxLayout::TopToBottom)),
+      m_plot(new QBoxLayout(QBoxLayout::TopToBottom)),
+      m_said(nullptr),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
       m_readout(textLabel(tr("Numbers of the chosen expert"))),
+      m_readoutArea(new PanelArea(m_readout)),  // longer text scrolls: the map does not shrink under the mouse
       m_change(new QToolButton),
       m_apply(new QPushButton(tr("Apply"))),
       m_drop(new QPushButton(tr("Discard"))),
@@ -74,9 +80,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
         tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes "
            "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    auto* readout = new PanelArea(m_readout);  // longer text scrolls: the map does not shrink under the mouse
-    readout->setFixedHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
-    readout->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_readoutArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     keepRoom(*m_legend);
     m_change->setText(tr("Change"));
     describe(*m_change, tr("Change the selected experts"),
@@ -89,10 +93,12 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_change->setMenu(menu);
     m_change->setEnabled(false);
     footer().addLayout(rowOf({m_change, m_apply, m_drop, m_undo, Stretch{1}}, apart(8)));
-    body().addLayout(rowOf({label, {m_channel, 1}}));
-    // Below: beside the box they would make a narrow panel scroll sideways.
-    body().addLayout(rowOf({m_fading, Stretch{1}, labelOf(m_scale, tr("Scale up to")), m_scale}));
-    addTo(body(), {{m_map, 100}, m_legend, readout, Stretch{1}});
+    addTo(*m_choices, {rowOf({label, {m_channel, 1}}),
+                       rowOf({m_fading, Stretch{1}, labelOf(m_scale, tr("Scale up to")), m_scale})});
+    m_said = widgetOf(columnOf({m_legend, {m_readoutArea, 1}}, flush(8)));
+    addTo(*m_plot, {{m_map, 100}, m_said, Stretch{}});
+    addTo(body(), {m_choices, {m_plot, 100}, Stretch{1}});
+    arrange();
     setFocusProxy(m_map);
     reserveNotice(3);
     setEmptyText(tr("Open a model to see its experts."));
@@ -136,6 +142,25 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_undo, &QPushButton::clicked, m_actions, &ExpertActions::undo);
     refreshButtons();
     refresh();
+}
+
+void ExpertsPanel::resizeEvent(QResizeEvent* event) {
+    Panel::resizeEvent(event);
+    arrange();
+}
+
+// In a low and wide panel the map keeps the height: the choices stand in one row, and what
+// is said of the map beside it.
+void ExpertsPanel::arrange() {
+    const bool isBeside = height() < kLowPanel && width() >= kWideEnough;
+    const auto direction = isBeside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom;
+    m_choices->setDirection(direction);
+    m_plot->setDirection(direction);
+    m_plot->setStretch(1, isBeside ? 100 : 0);
+    m_plot->setStretch(2, isBeside ? 0 : 1);  // the map has a largest height
+    const int line = fontMetrics().lineSpacing();
+    m_readoutArea->setMinimumHeight((isBeside ? kReadoutLinesBeside : kReadoutLines) * line + 2);
+    m_readoutArea->setMaximumHeight(isBeside ? QWIDGETSIZE_MAX : m_readoutArea->minimumHeight());
 }
 
 void ExpertsPanel::setSelection(Selection& selection) {

@@ -5,6 +5,7 @@
 #include "ui/panels/expert_channels.h"
 #include "ui/panels/panel.h"
 
+class QBoxLayout;
 class QCheckBox;
 class QComboBox;
 class QPushButton;
@@ -39,8 +40,10 @@ class ExpertsPanel : public Panel {
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;
     void modelChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
+    void arrange();
     bool hasOwnMemory() const;
     void refresh();
     void refreshReadout();
@@ -58,9 +61,13 @@ class ExpertsPanel : public Panel {
     QComboBox* m_channel;
     QCheckBox* m_fading;
     QComboBox* m_scale;  // data: its end; 0: the highest value
+    QBoxLayout* m_choices;
+    QBoxLayout* m_plot;  // the map, and what is said of it
+    QWidget* m_said;
     HeatMap* m_map;
     HeatMapLegend* m_legend;
     QLabel* m_readout;
+    PanelArea* m_readoutArea;
     QToolButton* m_change;
     QPushButton* m_apply;
     QPushButton* m_drop;

@@ -175,7 +175,8 @@ void BarPlot::layOut() {
         return;
     }
     const bool captioned = !Axis(m_valueSpec, range.lo, range.hi, 0, 1).caption().isEmpty();
-    const int top = kEdge + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2;
+    const int forMarks = m_marks.empty() ? 0 : metrics.height() * 3 / 2;
+    const int top = kEdge + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2 + forMarks;
     m_ticks = leftTicks(m_valueSpec, range, top, bottom);
     m_area = areaBeside(m_ticks, top, bottom);
     m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.bottom() + 1, m_area.top());
@@ -268,6 +269,7 @@ void BarPlot::paintData(QPainter& painter) {
         ground.setAlphaF(0.10F);
         painter.fillRect(QRectF(m_area.left(), m_area.top() + m_emphasised * room(), m_area.width(), room()), ground);
     }
+    paintMarks(painter);
     const QColor colour = seriesColour(0, palette());
     for (int bar = 0; bar < barCount(); ++bar) {
         const double value = valueOf(bar);
@@ -286,21 +288,22 @@ void BarPlot::paintData(QPainter& painter) {
         const int wide = metrics.horizontalAdvance(text);
         painter.setPen(colours.text);
         if (m_isHistogram && m_widestValue <= rect.width() + 1) {
-            painter.drawText(QRectF(rect.center().x() - wide / 2.0 - 2, rect.top() - line, wide + 4, line),
-                             Qt::AlignCenter, text);
+            const QRectF place(rect.center().x() - wide / 2.0 - 2, rect.top() - line, wide + 4, line);
+            painter.fillRect(place.adjusted(2, 2, -2, -1), palette().color(QPalette::Window));  // a mark may cross it
+            painter.drawText(place, Qt::AlignCenter, text);
         } else if (!m_isHistogram && rect.height() >= line * 0.7) {
             painter.drawText(QRectF(rect.right() + 5, rect.center().y() - line / 2.0, wide + 4, line),
                              Qt::AlignLeft | Qt::AlignVCenter, text);
         }
     }
-    paintMarks(painter);
 }
 
+// Their names stand above the highest number.
 void BarPlot::paintMarks(QPainter& painter) const {
     const QFontMetrics metrics = fontMetrics();
     const int line = metrics.height();
+    const int top = m_area.top() - 2 * line;
     int freeFrom = m_area.left();
-    int row = 0;
     for (const PlotMark& mark : m_marks) {
         if (mark.at < m_bins.lo() || mark.at > m_bins.hi()) {
             continue;
@@ -309,16 +312,11 @@ void BarPlot::paintMarks(QPainter& painter) const {
         QPen pen(Colours::of(palette()).text, 1);
         pen.setDashPattern({3, 3});
         painter.setPen(pen);
-        painter.drawLine(x, m_area.top(), x, m_area.bottom());
+        painter.drawLine(x, top, x, m_area.bottom());
         const int wide = metrics.horizontalAdvance(mark.text);
-        const int left = x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide;
-        row = left < freeFrom ? row + 1 : 0;
-        freeFrom = std::max(freeFrom, left + wide + 6);
-        // With a background, because it is often over the highest bar.
-        const QRect place(left, m_area.top() + row * line, wide + 2, line);
-        painter.fillRect(place.adjusted(-1, 0, 0, 0), palette().color(QPalette::Window));
-        painter.setPen(pen.color());
-        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, mark.text);
+        const int left = std::max(x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide, freeFrom);
+        freeFrom = left + wide + 6;
+        painter.drawText(QRect(left, top, wide + 2, line), Qt::AlignLeft | Qt::AlignVCenter, mark.text);
     }
 }
 

@@ -151,11 +151,38 @@ void HeatMapLegend::paintEvent(QPaintEvent*) {
     }
 }
 
+QRect HeatMapLegend::scaleBar() const {
+    return {kLegendSide, fontMetrics().height() + 6, std::max(40, width() - 2 * kLegendSide), kScaleBar};
+}
+
+// As many as have room for their numbers: quarters, halves, or the ends alone.
+std::vector<HeatMapLegend::ScaleTick> HeatMapLegend::ticks() const {
+    const QRect bar = scaleBar();
+    for (const int steps : {4, 2, 1}) {
+        std::vector<ScaleTick> ticks;
+        bool fits = true;
+        int from = 0;
+        for (int i = 0; i <= steps; ++i) {
+            const QString text = i == steps ? endText() : percent(m_top * i / steps);
+            const int wide = fontMetrics().horizontalAdvance(text);
+            const int x = bar.left() + i * (bar.width() - 1) / steps;
+            const int left = std::clamp(x - wide / 2, 0, std::max(0, width() - wide));
+            fits = fits && left >= from;
+            from = left + wide + kBetweenTicks;
+            ticks.push_back({x, left, text});
+        }
+        if (fits || steps == 1) {
+            return ticks;
+        }
+    }
+    return {};
+}
+
 void HeatMapLegend::paintScale(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
     const ColorScale& scale = ColorScale::on(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
     const int line = fontMetrics().height();
-    const QRect bar(kLegendSide, line + 6, std::max(40, width() - 2 * kLegendSide), kScaleBar);
+    const QRect bar = scaleBar();
     QImage columns(bar.width(), 1, QImage::Format_RGB32);
     for (int x = 0; x < bar.width(); ++x) {
         columns.setPixel(x, 0, scale.at(x / (bar.width() - 1.0)));
@@ -164,19 +191,9 @@ void HeatMapLegend::paintScale(QPainter& painter) const {
     painter.setPen(colours.line);
     painter.drawRect(bar.adjusted(0, 0, -1, -1));
     painter.setPen(colours.muted);
-    constexpr int kTicks = 4;
-    const QString last = endText();
-    const int wide = fontMetrics().horizontalAdvance(last);
-    const int end = std::min(width() - wide, bar.right() - wide / 2);
-    for (int i = 0; i <= kTicks; ++i) {
-        const int x = bar.left() + i * (bar.width() - 1) / kTicks;
-        const QString text = percent(m_top * i / kTicks);
-        painter.drawLine(x, bar.bottom() + 1, x, bar.bottom() + 4);
-        if (i == kTicks) {
-            painter.drawText(QRect(end, bar.bottom() + 5, wide + 1, line), Qt::AlignLeft | Qt::AlignTop, last);
-        } else if (x + fontMetrics().horizontalAdvance(text) / 2 + kBetweenTicks < end) {
-            painter.drawText(QRect(x - 40, bar.bottom() + 5, 80, line), Qt::AlignHCenter | Qt::AlignTop, text);
-        }
+    for (const ScaleTick& tick : ticks()) {
+        painter.drawLine(tick.x, bar.bottom() + 1, tick.x, bar.bottom() + 4);
+        painter.drawText(QRect(tick.left, bar.bottom() + 5, width(), line), Qt::AlignLeft | Qt::AlignTop, tick.text);
     }
     if (m_mark > 0 && m_mark <= m_top) {
         const int x = bar.left() + static_cast<int>(std::lround(m_mark / m_top * (bar.width() - 1)));

@@ -37,10 +37,18 @@ class HeatMapLegend : public QWidget {
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
 
+    // A line below the colour scale and its number, which begins at `left`.
+    struct ScaleTick {
+        int x = 0, left = 0;
+        QString text;
+    };
+    std::vector<ScaleTick> ticks() const;
+
   protected:
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    QRect scaleBar() const;
     std::vector<LegendEntry> entries() const;
     std::vector<LegendEntry> signEntries() const;
     int signsHeight(int width) const;
