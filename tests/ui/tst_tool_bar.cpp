@@ -17,6 +17,8 @@ class TestToolBar : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
     // A long name of a model pushed the hardware out of a narrow window.
     void longNames_leaveTheHardwareItsPlace() {
         Script script;
@@ -41,6 +43,30 @@ class TestToolBar : public QObject {
         f.openAndWait(QStringLiteral("/models/other"));
         f.window->resize(1280, 800);
         QTRY_VERIFY(model.width() >= model.sizeHint().width() && hardware.width() >= hardware.sizeHint().width());
+    }
+
+    // Where the bar is too long, its button stands out from its ground in either theme.
+    void overflow_canBeSeenInEitherTheme() {
+        WindowFixture f;
+        f.openAndWait();
+        f.window->opener().tryEmulatedGpu();
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        f.window->resize(560, 420);
+        auto& button = part<QToolButton>(part<MainToolBar>(*f.window), "qt_toolbar_ext_button");
+        QTRY_VERIFY(button.isVisible());
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            const QImage image = button.grab().toImage();
+            const int ground = image.pixelColor(1, 1).lightness();
+            int strongest = 0;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) {
+                    strongest = std::max(strongest, std::abs(image.pixelColor(x, y).lightness() - ground));
+                }
+            }
+            QVERIFY2(strongest > 120, qPrintable(nameOf(theme) + QStringLiteral(": %1").arg(strongest)));
+        }
+        applyTheme(*qApp, Theme::Light);
     }
 
     void emulatedGpu_isLeftByOneClick() {

@@ -7,6 +7,7 @@
 #include <QHelpEvent>
 #include <QPainter>
 #include <QStyleOption>
+#include <QToolBar>
 #include <QToolTip>
 
 #include "ui/base/theme.h"
@@ -77,6 +78,19 @@ void paintScrollBar(const QStyleOptionSlider& bar, QPainter& painter, const QRec
     painter.drawRoundedRect(shape, radius, radius);
 }
 
+// "»", or the same downwards: the style's picture of it is dark in the dark theme, too.
+void paintOverflow(const QStyleOption& option, QPainter& painter, bool isFlat) {
+    constexpr qreal kArm = 3.5, kBetweenArms = 5;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(option.palette.color(QPalette::ButtonText), 1.6, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter.translate(QRectF(option.rect).center());
+    painter.rotate(isFlat ? 0 : 90);
+    for (const qreal tip : {(kArm - kBetweenArms) / 2, (kArm + kBetweenArms) / 2}) {
+        const QPointF corners[] = {{tip - kArm, -kArm}, {tip, 0}, {tip - kArm, kArm}};
+        painter.drawPolyline(corners, 3);
+    }
+}
+
 }  // namespace
 
 int WindowStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
@@ -108,6 +122,13 @@ void WindowStyle::drawControl(ControlElement element, const QStyleOption* option
         shown.text = button->fontMetrics.elidedText(button->text, Qt::ElideRight, button->rect.width() - 2 * kMargin,
                                                     Qt::TextShowMnemonic);
         QProxyStyle::drawControl(element, &shown, painter, widget);
+        return;
+    }
+    if (button != nullptr && widget != nullptr && widget->objectName() == QStringLiteral("qt_toolbar_ext_button")) {
+        const auto* bar = qobject_cast<const QToolBar*>(widget->parentWidget());
+        painter->save();
+        paintOverflow(*option, *painter, bar == nullptr || bar->orientation() == Qt::Horizontal);
+        painter->restore();
         return;
     }
     // Qt keeps the font that a dock's title had when the dock was made, not that of the
