@@ -1,13 +1,16 @@
 // Panels beside and below the conversation in a window that fills a screen of 1280 x 800
 // below its title, and in one of 560 x 420: in no usual state a panel scrolls in the large
-// one, no table scrolls sideways in either,
-// and a forecast moves nothing.
+// one, no panel or table scrolls sideways in any, a forecast moves nothing, and columns
+// keep their widths.
 
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QScrollBar>
+#include <QStyleOptionComboBox>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -20,15 +23,20 @@
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
+#include "ui/chat/persona_bar.h"
 #include "ui/engine/device_choice.h"
 #include "ui/load/quality_levels.h"
+#include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/what_if_panel.h"
+#include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_area.h"
+#include "ui/widgets/value_slider.h"
 #include "ui/window/panel_docks.h"
+#include "ui/window/side_columns.h"
 
 using namespace offstage;
 using namespace offstage::test;
@@ -224,6 +232,169 @@ class TestPanelRoom : public QObject {
         COMPARE_ROOM(dock);
     }
 
+    // Docks are never narrower than what is in them.
+    void panels_haveNoBarOfTheirWidth_data() {
+        QTest::addColumn<QString>("language");
+        QTest::addColumn<int>("textSize");
+        for (const char* language : {"en", "de", "vi"}) {
+            QTest::newRow(language) << QString::fromLatin1(language) << 0;
+        }
+        QTest::newRow("de, large") << QStringLiteral("de") << 3;
+    }
+    void panels_haveNoBarOfTheirWidth() {
+        QFETCH(QString, language);
+        QFETCH(int, textSize);
+        applyTextSize(*qApp, textSize);
+        open(language, false);
+        // Instructions took over the width that another panel had left.
+        show(QStringLiteral("benchmark")).hide();
+        auto& persona = child<QComboBox>(part<PersonaBar>(*m_window));
+        persona.setFocus();
+        QTest::keyClick(&persona, Qt::Key_Down);
+        QTest::keyClick(&persona, Qt::Key_Return);
+        QTRY_VERIFY(!part<SamplingPanel>(*m_window).systemPrompt().isEmpty());
+        for (const int width : {1280, 1060, 860, 560}) {
+            m_window->resize(width, kWindow.height());
+            for (const char* name :
+                 {"sampling", "experts", "cache", "budget", "whatIf", "machines", "benchmark", "log"}) {
+                QDockWidget& dock = show(QString::fromLatin1(name));
+                QTRY_VERIFY(dock.isVisible());
+                for (const int wanted : {dock.width(), 200}) {  // as it opens, and as narrow as it can be made
+                    m_window->resizeDocks({&dock}, {wanted}, Qt::Horizontal);
+                    QCoreApplication::processEvents();
+                    COMPARE_ROOM(dock, false);
+                }
+                dock.hide();
+            }
+        }
+        applyTextSize(*qApp, 0);
+    }
+
+    // The tabs stay, the figures have a line each, and answers stand side by side where
+    // both have room.
+    void twoPlans_canBeReadInAnyWidth_data() {
+        QTest::addColumn<QString>("language");
+        for (const char* language : {"en", "de"}) {
+            QTest::newRow(language) << QString::fromLatin1(language);
+        }
+    }
+    void twoPlans_canBeReadInAnyWidth() {
+        QFETCH(QString, language);
+        open(language, false);
+        QDockWidget& dock = show(QStringLiteral("benchmark"));
+        auto& panel = part<BenchmarkPanel>(*m_window);
+        panel.showPage(BenchmarkPanel::Compare);
+        panel.prompt().setPlainText(QStringLiteral("What is 47 + 38?"));
+        auto& vram = panel.planB().vram();
+        QTRY_VERIFY(vram.bytes() > 0);
+        vram.setBytes(vram.bytes() * 3 / 4);
+        Q_EMIT panel.planB().changed();
+        auto& compare = find<QPushButton>(panel, BenchmarkPanel::tr("Compare").toUtf8().constData());
+        QTRY_VERIFY(compare.isEnabled());
+        QTest::mouseClick(&compare, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.comparisons().empty(), 120'000);
+        const auto label = [&](const QString& of, const char* plan) -> QLabel& {
+            const QString name = BenchmarkPanel::tr("%1, plan %2").arg(of, BenchmarkPanel::tr(plan));
+            return find<QLabel>(panel, name.toUtf8().constData());
+        };
+        QLabel &answer = label(BenchmarkPanel::tr("Text"), "A"), &other = label(BenchmarkPanel::tr("Text"), "B");
+        QLabel& budgets = label(BenchmarkPanel::tr("Budgets"), "A");
+        const int line = budgets.fontMetrics().lineSpacing();
+        const auto stand = [&](bool sideBySide) {
+            const QPoint a = answer.mapTo(&panel, QPoint()), b = other.mapTo(&panel, QPoint());
+            return sideBySide ? a.x() < b.x() && answer.parentWidget()->y() == other.parentWidget()->y()
+                              : a.x() == b.x() && a.y() < b.y();
+        };
+        for (const QSize size : {kWindow, QSize(1600, 1000), QSize(560, 420)}) {
+            m_window->resize(size);
+            const bool isNarrow = size.width() == 560;
+            QTRY_VERIFY(show(QStringLiteral("benchmark")).isVisible());
+            takePicture(*m_window, QStringLiteral("room-plans-%1-%2").arg(size.width()).arg(language));
+            QTRY_VERIFY2(answer.width() >= 240, qPrintable(QString::number(answer.width())));
+            QTRY_VERIFY(stand(isNarrow));
+            QVERIFY2(budgets.height() <= 3 * line, qPrintable(QString::number(budgets.height())));
+            QVERIFY(!panel.findChild<QTabBar*>()->visibleRegion().isEmpty());
+            COMPARE_ROOM(dock, false);
+        }
+        m_window->resize(1600, 1000);
+        m_window->resizeDocks({&dock}, {700}, Qt::Horizontal);
+        QTRY_VERIFY(stand(true));
+        takePicture(*m_window, QStringLiteral("room-plans-wide-%1").arg(language));
+    }
+
+    // GPUs differ in the middle of their names, where a cut would be.
+    void whatIf_namesOfGpus_areNotCut() {
+        open(QStringLiteral("en"), false);
+        QDockWidget& dock = show(QStringLiteral("whatIf"));
+        QTRY_VERIFY(dock.isVisible());
+        const QComboBox& profile = part<WhatIfPanel>(*m_window).profile();
+        QStyleOptionComboBox option;
+        option.initFrom(&profile);
+        const int room = profile.style()
+                             ->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, &profile)
+                             .width();
+        QSet<QString> shown;
+        static const QRegularExpression number(QStringLiteral("[A-Z]*[0-9]{2,4}"));
+        for (int i = 0; i < profile.count(); ++i) {
+            const QString text = profile.itemText(i);
+            const QString cut = profile.fontMetrics().elidedText(text, Qt::ElideMiddle, room);
+            QVERIFY2(cut.contains(number.match(text).captured()) && !shown.contains(cut), qPrintable(cut));
+            shown.insert(cut);
+        }
+    }
+
+    // The largest cells that a low window allows: what is said of them stands beside.
+    void experts_inASmallWindow_haveTheRoomThereIs() {
+        open(QStringLiteral("en"), false);
+        m_window->resize(560, 420);
+        QTRY_COMPARE(m_window->size(), QSize(560, 420));
+        QDockWidget& dock = show(QStringLiteral("experts"));
+        auto& map = part<ExpertsPanel>(*m_window).map();
+        QTRY_VERIFY(dock.isVisible() && map.rows() > 0);
+        const auto cells = [&] { return map.rectOf({0, 0}) | map.rectOf({map.rows() - 1, map.columns() - 1}); };
+        QTRY_VERIFY2(cells().width() >= 170 && cells().height() >= 90,
+                     qPrintable(QStringLiteral("%1x%2").arg(cells().width()).arg(cells().height())));
+        takePictures(QStringLiteral("experts-small"), 560, 420);
+    }
+
+    // What a narrow window leaves of a column is not what the user wants.
+    void columns_squeezedByANarrowWindow_comeBack() {
+        open(QStringLiteral("en"), false);
+        QDockWidget& list = show(QStringLiteral("conversations"));
+        QDockWidget& inspector = show(QStringLiteral("whatIf"));
+        QTRY_VERIFY(list.isVisible() && inspector.isVisible());
+        const auto drag = [&](int from, int to) {
+            const int y = 300;
+            QTest::mousePress(m_window.get(), Qt::LeftButton, {}, {from, y});
+            QTest::mouseMove(m_window.get(), {to, y});
+            QCoreApplication::processEvents();
+            QTest::mouseRelease(m_window.get(), Qt::LeftButton, {}, {to, y});
+            QCoreApplication::processEvents();
+        };
+        const auto shrinkAndGrow = [&] {
+            m_window->resize(560, 420);
+            QTRY_COMPARE(m_window->size(), QSize(560, 420));
+            show(QStringLiteral("whatIf"));  // over the conversation
+            for (const int width : {700, 900, 1280}) {
+                m_window->resize(width, kWindow.height());
+                QTest::qWait(1);
+            }
+        };
+        shrinkAndGrow();
+        QTRY_VERIFY2(list.width() >= SideColumns::kListWidth, qPrintable(QString::number(list.width())));
+        QTRY_VERIFY2(inspector.width() <= 420, qPrintable(QString::number(inspector.width())));
+        drag(list.geometry().right() + 2, 262);
+        QTRY_VERIFY2(std::abs(list.width() - 260) < 12, qPrintable(QString::number(list.width())));
+        const int chosen = list.width();
+        shrinkAndGrow();
+        QTRY_COMPARE(list.width(), chosen);
+        m_window->resize(560, 420);
+        QTRY_VERIFY(!list.isVisible());
+        m_window->close();  // a layout kept in a narrow window
+        open(QStringLiteral("en"), false);
+        QTRY_COMPARE(part<PanelDocks>(*m_window).dock(QStringLiteral("conversations"))->width(), chosen);
+    }
+
     // A preview, several formats in force, what was done, and Advanced.
     void budget_inEachState_doesNotScroll_data() { languagesAndDevices(); }
     void budget_inEachState_doesNotScroll() {
@@ -243,18 +414,22 @@ class TestPanelRoom : public QObject {
             }
             takePictures(QStringLiteral("budget-%1-%2-%3").arg(open).arg(language).arg(onCpu));
             COMPARE_ROOM(dock);
-            level.setFocus();
-            QTest::keyClick(&level, open ? Qt::Key_Up : Qt::Key_Down);
-            QTest::keyClick(&level, open ? Qt::Key_Up : Qt::Key_Down);
-            QTRY_COMPARE(level.currentIndex(), open ? 0 : 2);
-            QTRY_VERIFY2_WITH_TIMEOUT(apply.isEnabled(), qPrintable(apply.toolTip()), 60'000);
-            takePictures(QStringLiteral("budget-preview-%1-%2-%3").arg(open).arg(language).arg(onCpu));
-            COMPARE_ROOM(dock);
-            QTest::mouseClick(&apply, Qt::LeftButton);
-            COMPARE_ROOM(dock);
-            QTRY_VERIFY_WITH_TIMEOUT(panel.form().setting() == panel.inForce(), 60'000);
-            takePictures(QStringLiteral("budget-applied-%1-%2-%3").arg(open).arg(language).arg(onCpu));
-            COMPARE_ROOM(dock);
+            // With Advanced, each of them is in force once.
+            for (const int chosen : open ? QList<int>{3, 2, 1, 0} : QList<int>{2}) {
+                level.setFocus();
+                while (level.currentIndex() != chosen) {
+                    QTest::keyClick(&level, level.currentIndex() < chosen ? Qt::Key_Down : Qt::Key_Up);
+                }
+                const QString state = QStringLiteral("%1-%2-%3-%4").arg(open).arg(chosen).arg(language).arg(onCpu);
+                QTRY_VERIFY2_WITH_TIMEOUT(apply.isEnabled(), qPrintable(apply.toolTip()), 60'000);
+                takePictures(QStringLiteral("budget-preview-") + state);
+                COMPARE_ROOM(dock);
+                QTest::mouseClick(&apply, Qt::LeftButton);
+                COMPARE_ROOM(dock);
+                QTRY_VERIFY_WITH_TIMEOUT(panel.form().setting() == panel.inForce(), 60'000);
+                takePictures(QStringLiteral("budget-applied-") + state);
+                COMPARE_ROOM(dock);
+            }
         }
     }
 };
