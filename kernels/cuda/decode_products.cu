@@ -90,9 +90,14 @@ __device__ inline void begin_token(const TokenJob& job, std::int64_t first, int 
     wait_for_previous();
 }
 
+// Blocks that a multiprocessor has registers for; 0: the compiler chooses, for IQ1_M one
+// too many.
+template <WeightType... kTypes>
+constexpr int kRoundedBlocks = ((kTypes == WeightType::kIq1M) && ...) ? 4 : 0;
+
 // kTypes: those of the parts.
 template <WeightType... kTypes>
-__global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
+__global__ void __launch_bounds__(kThreads, kRoundedBlocks<kTypes...>) multiply_rounded(TokenJob job) {
     float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row and stages
     auto* const row = reinterpret_cast<unsigned char*>(sums_of_warps + kRowWarps);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -47,9 +47,19 @@ struct DecodeBytes {
     }
 };
 
+// Blocks that a multiprocessor has registers for; 0: the compiler chooses. For these it
+// chooses one too many.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+template <WeightType kType>
+constexpr int kUpBlocks = kType == WeightType::kQ3K || kType == WeightType::kQ6K ? 3 : 0;
+#else
+template <WeightType kType>
+constexpr int kUpBlocks = kType == WeightType::kQ3K ? 3 : 0;
+#endif
+
 // grid: (32 neurons, chosen experts), or (32 neurons and one block more, 1).
 template <WeightType kType>
-__global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
+__global__ void __launch_bounds__(kUpThreads, kUpBlocks<kType>) decode_up(DecodeBytes job) {
     float* const values = shared_memory<float>();  // (kUpNeurons), then stages
     let_next_begin();
     wait_for_previous();
