@@ -188,7 +188,9 @@ int PanelDocks::wantedWidth(QDockWidget& dock) const {
 
 // Counts only once the window has its size.
 void PanelDocks::resizeColumns(bool narrows) {
-    m_window.layout()->activate();
+    if (m_window.isVisible()) {
+        m_window.layout()->activate();
+    }
     const QList<QDockWidget*> docks = sideDocks();
     QList<int> widths;
     bool differs = false;
