@@ -287,7 +287,7 @@ class TestBudget : public QObject {
             s.quantized = 12;
         });
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY2(test::previewText(panel).contains(QStringLiteral("measured, over the last 183 token")),
+        QTRY_VERIFY2(test::previewText(panel).contains(QStringLiteral("Now: measured, 183 token")),
                      qPrintable(test::previewText(panel)));
         QVERIFY(!test::previewText(panel).contains(QStringLiteral("forecast too")));
         QVERIFY(test::previewText(panel).contains(QStringLiteral("Less for experts that were quantized before")));

@@ -156,7 +156,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         const double before = answer();
         panel.form().vram().spin().setValue(80);
         QTRY_VERIFY2_WITH_TIMEOUT(
-            test::previewText(panel).contains(QStringLiteral("simulated, over the last 99 token")),
+            test::previewText(panel).contains(QStringLiteral("Now: simulated, 99 token")),
             qPrintable(test::previewText(panel) + u'\n' + panel.problem()), 60'000);
         QVERIFY(!test::previewText(panel).contains(QStringLiteral(" 0 ms")));
         QVERIFY(std::abs(preview.before.decode_tokens_per_s - before) < 0.05 * before);
