@@ -10,12 +10,35 @@ namespace {
 constexpr int kRows = 2;  // of a warp
 
 // Neither kInputs nor the address of the rows changes a sum's bits.
-// IQ3_S takes more registers than four blocks have.
-template <WeightType kType, int kInputs>
-constexpr int kBlocksOf = kType == WeightType::kIq3S ? 2 : kLeastBlocks<kInputs>;
+//
+// Some types take more registers than most, and on compute capability 12.0 more of them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr bool kTakesMore = true;
+#else
+constexpr bool kTakesMore = false;
+#endif
+template <int kInputs>
+constexpr int blocks_of(WeightType type) {
+    switch (type) {
+        case WeightType::kIq3S:
+            return 2;
+        case WeightType::kQ2K:
+            return kInputs > 1 ? kLeastBlocks<kInputs> : kTakesMore ? 2 : 3;
+        case WeightType::kQ6K:
+            return kTakesMore && kInputs == 1 ? 2 : kLeastBlocks<kInputs>;
+        case WeightType::kQ3K:
+            return kTakesMore ? (kInputs == 1 ? 3 : 1) : kLeastBlocks<kInputs>;
+        case WeightType::kQ5K:
+        case WeightType::kIq4Xs:
+        case WeightType::kIq1M:
+            return kTakesMore && kInputs == 1 ? 3 : kLeastBlocks<kInputs>;
+        default:
+            return kLeastBlocks<kInputs>;
+    }
+}
 
 template <WeightType kType, int kInputs>
-__global__ void __launch_bounds__(kBlockThreads, kBlocksOf<kType, kInputs>) byte_products(ExpertJob job) {
+__global__ void __launch_bounds__(kBlockThreads, blocks_of<kInputs>(kType)) byte_products(ExpertJob job) {
     const FewCall& call = job.list.call(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
