@@ -86,6 +86,7 @@ std::vector<std::string> phrases_of(const nlohmann::json& object, const char* na
         std::istringstream in(list);
         for (std::string phrase; std::getline(in, phrase, ',');) {
             std::string words = plain_words(phrase);
+            if (words == " ") continue;
             if (has(phrase, "=")) words = whole_question(words);
             if (phrase.back() == '*') words.pop_back();
             out.push_back(std::move(words));

@@ -117,8 +117,8 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     device().memory().fail_allocation(0);
     ram().fail_allocation(0);
     device().fail_copy(0);
-    // An emulated device's memory is a part of the RAM that was free, and so of the arena's
-    // budget until here.
+    // An emulated device's memory is a part of the RAM that was free, and so of the
+    // arena's budget until here.
     const ArenaUsage usage = ram().usage();
     if (planned_ram > 0 && planned_ram < usage.budget_bytes) ram().set_budget(std::max(planned_ram, usage.used_bytes));
     describe(dense_bytes);

@@ -3,6 +3,7 @@
 // compute capability 8.0 and later).
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <cuda_runtime.h>
 #ifdef OFFSTAGE_CUDA_ON_HOST
@@ -46,6 +47,8 @@ class AsyncCopies {
     __device__ void copy(void* to, const void* from, int n = kBytes) {
         static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what the instruction takes");
 #if defined(OFFSTAGE_CUDA_ON_HOST)
+        const auto bits = reinterpret_cast<std::uintptr_t>(to) | (n > 0 ? reinterpret_cast<std::uintptr_t>(from) : 0);
+        if (bits % kBytes != 0) cuda_host::report("a copy to shared memory is not aligned");
         std::memset(to, 0xff, kBytes);
         copies_.push_back({to, from, kBytes, static_cast<std::size_t>(n), n_groups_});
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

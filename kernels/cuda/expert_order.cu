@@ -92,8 +92,8 @@ __device__ inline void list_calls(const OrderJob& job, int lane, TileCounts* cou
     for (int i = all.tiles[0] + all.tiles[1] + all.tiles[2] + lane; i < job.n_tiles; i += kWarp) job.tiles[i] = {};
 }
 
-// A block for each expert; the last one to arrive lists the calls. One on a multiprocessor
-// suffices: for more the compiler would save registers that the calls need.
+// A block for each expert; the last one to arrive lists the calls. One on a
+// multiprocessor suffices: for more the compiler would save registers that calls need.
 __global__ void __launch_bounds__(kThreads, 1) order_by_expert(OrderJob job) {
     struct Shared {
         TileCounts counts[kWarp];

@@ -234,7 +234,6 @@ class TestCliChat : public QObject {
         QCOMPARE(terminal.message(), QByteArray("5:Hello:llo"));
     }
 
-    // Each line of a pipe is a message, as ever; --prompt-file - takes all of it as one.
     // The demo model knows the program as it was when it was trained. Any other question is
     // its own, and so is the text of generate, which says so.
     void questionsAboutTheProgram_areTheManuals() {
@@ -259,6 +258,7 @@ class TestCliChat : public QObject {
         QVERIFY(!generate(question, " --raw").err.contains("offstage-cli help"));
     }
 
+    // Each line of a pipe is a message, as ever; --prompt-file - takes all of it as one.
     void pipedLines_areMessages_orOneByAnOption() {
         const QTemporaryDir folder;
         QFile echo(folder.filePath(QStringLiteral("echo.jinja")));

@@ -31,7 +31,7 @@ class TestCudaGraphsOnHost : public QObject {
     // itself.
     void graphs_changeNothing_data() {
         QTest::addColumn<bool>("resident");
-        if (!kSanitized) QTest::newRow("all resident") << true;  // steps ahead are that, too
+        if (!kSanitized) QTest::newRow("all resident") << true;  // steps ahead read the same memory
         QTest::newRow("the CPU has a share of each layer") << false;
     }
     void graphs_changeNothing() {

@@ -619,8 +619,8 @@ void TestCudaQueuesOnHost::copies_of_unmeasured_steps_are_forgotten() {
     QVERIFY(times.loading_us > 0);
 }
 
-// Where the word cannot be, and where it does not come because a kernel before it fails. A
-// context that is known to be lost is not waited for.
+// Where the word cannot be, and where it does not come because a kernel before it fails.
+// A context that is known to be lost is not waited for.
 void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked_data() {
     QTest::addColumn<QString>("refused");
     QTest::addColumn<bool>("has_failed");

@@ -583,8 +583,8 @@ class TestNodeParts : public QObject {
             if (auto* reply = std::get_if<NodeReply>(&message); reply != nullptr && fails) reply->n_rows = 77;
             return true;
         };
-        // The first one gets requests before the second one: it is faster by more than the
-        // links can differ on a busy machine.
+        // The first one gets requests before the second one: it is faster by more than
+        // the links can differ on a busy machine.
         first.node.faults.computes_us = 10;
         second.node.faults.computes_us = 1e6;
         const auto model = openModel(request());

@@ -185,7 +185,8 @@ void TestPackages::installedFiles_areOfOneComponentAndNoPathOfTheBuild() {
             QVERIFY2(!content.readAll().contains(kSource.toUtf8()), qPrintable(file));
         }
     }
-    for (const char* file : {"share/offstage/demo-model/model.safetensors", "share/offstage/help/en/README.md"}) {
+    for (const char* file : {"share/offstage/demo-model/model.safetensors", "share/offstage/help/en/README.md",
+                             "share/offstage/help/questions.json"}) {
         QVERIFY2(all.contains(QLatin1String(file)), file);
     }
 }
