@@ -155,9 +155,8 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(!test::nowText(panel).contains(QStringLiteral("Tokens/s: –")), 60'000);
         const double before = answer();
         panel.form().vram().spin().setValue(80);
-        QTRY_VERIFY2_WITH_TIMEOUT(
-            test::previewText(panel).contains(QStringLiteral("Now: simulated, 99 token")),
-            qPrintable(test::previewText(panel) + u'\n' + panel.problem()), 60'000);
+        QTRY_VERIFY2_WITH_TIMEOUT(test::previewText(panel).contains(QStringLiteral("Now: simulated, 99 token")),
+                                  qPrintable(test::previewText(panel) + u'\n' + panel.problem()), 60'000);
         QVERIFY(!test::previewText(panel).contains(QStringLiteral(" 0 ms")));
         QVERIFY(std::abs(preview.before.decode_tokens_per_s - before) < 0.05 * before);
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
