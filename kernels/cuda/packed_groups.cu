@@ -68,8 +68,8 @@ std::size_t packed_groups_bytes(const ExpertLayout& layout, std::int64_t n_token
 void packed_groups(Worker& worker, const ops::GroupedExperts& op) {
     const ExpertLayout& layout = op.layout;
     if (worker.arrivals == nullptr || worker.compute_major < 8 || op.n_tokens <= CudaContext::kFewRows ||
-        op.n_tokens > kMostGroupedTokens ||
-        !is_packed(layout.gate) || layout.gate != layout.up || !is_packed(layout.down)) {
+        op.n_tokens > kMostGroupedTokens || !is_packed(layout.gate) || layout.gate != layout.up ||
+        !is_packed(layout.down)) {
         worker.failure.set("A CUDA operation got packed experts of several tokens in a form that it does not take.");
         return;
     }
