@@ -177,8 +177,9 @@ static double begin_behind_host(bool waits, float* x, cudaStream_t stream) {
     std::vector<double> all;
     for (unsigned round = 1; round <= 300; ++round) {
         if (waits) {
-            const CUresult status = wait(stream, reinterpret_cast<CUdeviceptr>(there), round, CU_STREAM_WAIT_VALUE_GEQ);
-            if (status != CUDA_SUCCESS) break;
+            const CUresult waiting =
+                wait(stream, reinterpret_cast<CUdeviceptr>(there), round, CU_STREAM_WAIT_VALUE_GEQ);
+            if (waiting != CUDA_SUCCESS) break;
             CHECK(cudaGraphLaunch(exec, stream));
         }
         const auto computing = std::chrono::steady_clock::now();
