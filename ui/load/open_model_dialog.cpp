@@ -28,6 +28,7 @@ namespace offstage::ui {
 
 namespace {
 
+constexpr int kLeastOptions = 24;   // letters
 constexpr int kOfferDelayMs = 600;  // an estimate of each model that is offered is more work than one
 constexpr int kPartsGap = 14;
 constexpr int kSideBySide = 84;  // characters: a narrower dialog has the list above the choices
@@ -74,6 +75,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
 
     m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_area->setMinimumWidth(kLeastOptions * fontMetrics().horizontalAdvance(u'x'));  // its texts wrap
     m_parts->addWidget(m_area);
     m_parts->setChildrenCollapsible(false);
     m_parts->setHandleWidth(kPartsGap);
