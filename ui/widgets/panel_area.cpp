@@ -30,10 +30,14 @@ QSize PanelArea::minimumSizeHint() const {
     return {sizeHint().width(), kLeastLines * fontMetrics().lineSpacing()};
 }
 
-// A scroll area does not tell its parent that its content needs another width.
+// A scroll area does not tell its parent that its content needs another width. Live
+// content is laid out many times a second, and seldom needs one.
 bool PanelArea::eventFilter(QObject* watched, QEvent* event) {
     if (watched == widget() && event->type() == QEvent::LayoutRequest) {
-        updateGeometry();
+        if (const int needed = minimumSizeHint().width(); needed != m_neededWidth) {
+            m_neededWidth = needed;
+            updateGeometry();
+        }
     }
     return QScrollArea::eventFilter(watched, event);
 }

@@ -29,6 +29,9 @@ class PanelArea : public QScrollArea {
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    int m_neededWidth = 0;  // known to the parent's layout
 };
 
 }  // namespace offstage::ui
