@@ -10,9 +10,11 @@
 #include <QTabBar>
 #include <QTest>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
 #include "ui/panels/dispatch_panel.h"
@@ -20,6 +22,7 @@
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
 #include "ui/window/panel_docks.h"
+#include "ui/window/side_columns.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -38,6 +41,23 @@ PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
 // Some of it is visible on the screen.
 bool canBeSeen(const QDockWidget& dock) {
     return !dock.visibleRegion().isEmpty();
+}
+
+// The user drags the edge between two docks.
+void drag(QMainWindow& window, int from, int to) {
+    const int y = window.height() / 2;
+    QTest::mousePress(&window, Qt::LeftButton, {}, {from, y});
+    QTest::mouseMove(&window, {to, y});
+    QCoreApplication::processEvents();
+    QTest::mouseRelease(&window, Qt::LeftButton, {}, {to, y});
+    QCoreApplication::processEvents();
+}
+
+// Docks find their places in a few turns.
+void settle() {
+    for (int turn = 0; turn < 6; ++turn) {
+        QCoreApplication::processEvents();
+    }
 }
 
 const PanelArea* shownArea(const QDockWidget& dock) {
@@ -164,6 +184,143 @@ class TestPanelDocks : public QObject {
             QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
         }
         QVERIFY(!actionOf(f, u"log").isChecked());
+    }
+
+    void columns_inANarrowerWindow_leaveTheConversationItsWidth() {
+        WindowFixture f;
+        f.window->resize(1600, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QDockWidget& dock = dockOf(f, u"cache");
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dock));
+        settle();
+        drag(*f.window, dock.x() - 3, dock.geometry().right() - 700);
+        QTRY_VERIFY2(std::abs(dock.width() - 700) < 12, qPrintable(QString::number(dock.width())));
+        settle();
+        const int chosen = dock.width();
+        const QWidget& conversation = *f.window->centralWidget();
+        for (const int width : {1500, 1300, 1000}) {
+            f.window->resize(width, 800);
+            QTRY_COMPARE(f.window->width(), width);
+            settle();
+            QTRY_VERIFY2(conversation.width() >= SideColumns::kConversationWidth,
+                         qPrintable(QStringLiteral("%1 of %2").arg(conversation.width()).arg(width)));
+        }
+        QVERIFY(dock.isVisible() && dock.width() < chosen);
+        f.window->resize(1600, 800);
+        QTRY_COMPARE(dock.width(), chosen);
+    }
+
+    // It has the widths in the layout alone.
+    void columns_ofAnEarlierVersion_keepTheUsersWidths() {
+        int chosen = 0;
+        {
+            WindowFixture f;
+            f.window->resize(1280, 768);
+            QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+            settle();
+            const QDockWidget& list = dockOf(f, u"conversations");
+            const int before = list.width();
+            drag(*f.window, list.geometry().right() + 2, before + 60);
+            QTRY_VERIFY2(std::abs(list.width() - before - 60) < 12, qPrintable(QString::number(list.width())));
+            chosen = list.width();
+            f.window->close();
+        }
+        settings::kListWidth.remove();
+        settings::kInspectorWidth.remove();
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        const QDockWidget& list = dockOf(f, u"conversations");
+        QTRY_COMPARE(list.width(), chosen);
+        settle();
+        f.window->resize(560, 420);
+        QTRY_VERIFY(list.isHidden());
+        f.window->resize(1280, 768);
+        QTRY_VERIFY(list.isVisible());
+        settle();
+        QTRY_COMPARE(list.width(), chosen);
+    }
+
+    void columns_inALowerWindow_keepTheirWidths() {
+        WindowFixture f;
+        f.window->resize(1600, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QDockWidget& dock = dockOf(f, u"cache");
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dock));
+        settle();
+        f.window->resizeDocks({&dock}, {640}, Qt::Horizontal);
+        QTRY_COMPARE(dock.width(), 640);
+        for (const int height : {500, 800}) {  // a dock below has no room in the first
+            f.window->resize(1600, height);
+            QTRY_COMPARE(f.window->height(), height);
+            settle();
+            QCOMPARE(dock.width(), 640);
+        }
+    }
+
+    // Two in one area have widths of their own, not both that of a column.
+    void docks_sideBySide_keepTheirWidths() {
+        WindowFixture f;
+        f.window->resize(1600, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QDockWidget &list = dockOf(f, u"conversations"), &cache = dockOf(f, u"cache");
+        dockOf(f, u"experts").hide();
+        f.window->addDockWidget(Qt::LeftDockWidgetArea, &cache);
+        f.window->splitDockWidget(&list, &cache, Qt::Horizontal);
+        cache.show();
+        QTRY_VERIFY(canBeSeen(cache) && list.x() < cache.x());
+        settle();
+        f.window->resizeDocks({&list, &cache}, {210, cache.minimumSizeHint().width() + 20}, Qt::Horizontal);
+        QTRY_COMPARE(list.width(), 210);
+        const int beside = cache.width();
+        f.window->resize(1620, 800);
+        QTRY_COMPARE(f.window->width(), 1620);
+        settle();
+        QCOMPARE(list.width(), 210);
+        QCOMPARE(cache.width(), beside);
+    }
+
+    // Not only when the window's size changes.
+    void columns_followWhatPanelsNeed() {
+        WindowFixture f;
+        f.window->resize(1280, 768);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QDockWidget& dock = dockOf(f, u"cache");
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dock));
+        settle();
+        const SideColumns& columns = test::part<PanelDocks>(*f.window).columns();
+        QTRY_COMPARE(columns.room(), SideColumns::Room::Three);
+        dock.widget()->setMinimumWidth(700);
+        QTRY_COMPARE(columns.room(), SideColumns::Room::Two);
+        QTRY_VERIFY(dockOf(f, u"conversations").isHidden());
+        dock.widget()->setMinimumWidth(0);
+        QTRY_COMPARE(columns.room(), SideColumns::Room::Three);
+        QTRY_VERIFY(dockOf(f, u"conversations").isVisible());
+    }
+
+    void area_whoseContentNeedsNoOtherWidth_asksForNoLayout() {
+        QWidget window;
+        auto* content = new QWidget;
+        auto* label = new QLabel(QStringLiteral("one"));
+        (new QVBoxLayout(content))->addWidget(label);
+        auto* area = new PanelArea(content);
+        (new QVBoxLayout(&window))->addWidget(area);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        settle();
+        label->setMinimumWidth(300);
+        QTRY_VERIFY(area->width() >= 300);
+        settle();
+        const test::EventCount requests(window, QEvent::LayoutRequest);
+        for (int height = 20; height < 30; ++height) {
+            label->setMinimumHeight(height);
+            settle();
+        }
+        QCOMPARE(requests.count(), 0);
+        label->setMinimumWidth(500);
+        QTRY_VERIFY(requests.count() > 0 && area->width() >= 500);
     }
 
     void lowerPanel_openedFirst_isHighEnoughToRead() {

@@ -1,6 +1,7 @@
 #include "ui/window/panel_docks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QApplication>
 #include <QDockWidget>
@@ -43,8 +44,9 @@ PanelDocks::PanelDocks(QMainWindow& window, Core& core)
     }
     callAfter(m_settles, 0, this, &PanelDocks::settle);
     m_columns = new SideColumns(window, m_docks, *m_rail, this);
-    connect(m_columns, &SideColumns::roomChanged, this,
-            [this] { QTimer::singleShot(0, this, [this] { resizeColumns(true); }); });
+    connect(m_columns, &SideColumns::roomChanged, this, [this](bool alsoInWidth) {
+        QTimer::singleShot(0, this, [this, alsoInWidth] { resizeColumns(alsoInWidth); });
+    });
     reset();
     connect(&panel<BudgetPanel>(), &BudgetPanel::expertsRequested, this, [this] { show(QStringLiteral("experts")); });
     m_rail->setObjectName(QStringLiteral("panelRail"));
@@ -111,6 +113,7 @@ void PanelDocks::restore() {
     m_hasLayout = m_window.restoreState(settings::kWindowState.value(), kLayoutVersion);
     m_listWidth = settings::kListWidth.value();
     m_inspectorWidth = settings::kInspectorWidth.value();
+    m_adoptsWidths = m_hasLayout && !settings::kListWidth.kept() && !settings::kInspectorWidth.kept();
     m_columns->fit(m_window.size());
     m_rail->setVisible(m_columns->room() != SideColumns::Room::One);
 }
@@ -176,9 +179,24 @@ QList<QDockWidget*> PanelDocks::sideDocks() const {
     return docks;
 }
 
-int PanelDocks::wantedWidth(QDockWidget& dock) const {
+QList<QDockWidget*> PanelDocks::column(Qt::DockWidgetArea area) const {
+    QList<QDockWidget*> docks;
+    for (QDockWidget* each : sideDocks()) {
+        const bool isInSight = each->geometry().right() >= 0;  // not behind another tab
+        if (!isInSight || m_window.dockWidgetArea(each) != area) {
+            continue;
+        }
+        if (!docks.isEmpty() && docks.front()->x() != each->x()) {
+            return {};
+        }
+        docks << each;
+    }
+    return docks;
+}
+
+int PanelDocks::wantedWidth(Qt::DockWidgetArea area) const {
     const int width = m_window.width();
-    if (m_window.dockWidgetArea(&dock) == Qt::LeftDockWidgetArea) {
+    if (area == Qt::LeftDockWidgetArea) {
         return m_listWidth > 0 ? m_listWidth : std::clamp(width / 6, SideColumns::kListWidth, 280);
     }
     const int spare = std::max(0, width - SideColumns::kConversationWidth);
@@ -188,15 +206,36 @@ int PanelDocks::wantedWidth(QDockWidget& dock) const {
 
 // Counts only once the window has its size.
 void PanelDocks::resizeColumns(bool narrows) {
-    if (m_window.isVisible()) {
-        m_window.layout()->activate();
+    if (!m_window.isVisible()) {
+        return;
     }
-    const QList<QDockWidget*> docks = sideDocks();
+    m_window.layout()->activate();
+    adoptWidths();
+    const Qt::DockWidgetArea areas[] = {Qt::RightDockWidgetArea, Qt::LeftDockWidgetArea};
+    int wanted[2] = {};
+    int spare = m_window.centralWidget()->width() - SideColumns::kConversationWidth;  // negative: it is short of that
+    for (int i = 0; i < 2; ++i) {
+        if (const auto docks = column(areas[i]); !docks.isEmpty()) {
+            const int now = docks.front()->width();
+            wanted[i] = narrows ? wantedWidth(areas[i]) : std::max(now, wantedWidth(areas[i]));
+            spare -= wanted[i] - now;
+        }
+    }
+    QList<QDockWidget*> docks;
     QList<int> widths;
     bool differs = false;
-    for (QDockWidget* each : docks) {
-        widths << (narrows ? wantedWidth(*each) : std::max(each->width(), wantedWidth(*each)));
-        differs = differs || widths.back() != each->width();
+    for (int i = 0; i < 2; ++i) {  // the inspector gives way first
+        int least = 0;
+        for (QDockWidget* each : column(areas[i])) {
+            least = std::max(least, each->minimumSizeHint().width());
+        }
+        const int less = std::clamp(-spare, 0, std::max(0, wanted[i] - least));
+        spare += less;
+        for (QDockWidget* each : column(areas[i])) {
+            docks << each;
+            widths << wanted[i] - less;
+            differs = differs || widths.back() != each->width();
+        }
     }
     if (differs && !m_columns->coversMiddle()) {
         m_window.resizeDocks(docks, widths, Qt::Horizontal);
@@ -205,13 +244,26 @@ void PanelDocks::resizeColumns(bool narrows) {
 
 // The mouse was released between docks: what changed since it was pressed is the user's.
 void PanelDocks::keepWidths() {
-    for (QDockWidget* each : sideDocks()) {
+    for (QDockWidget* each : column(Qt::LeftDockWidgetArea) + column(Qt::RightDockWidgetArea)) {
         if (m_widthsBefore.value(each, each->width()) != each->width()) {
             const bool isList = m_window.dockWidgetArea(each) == Qt::LeftDockWidgetArea;
             (isList ? m_listWidth : m_inspectorWidth) = each->width();
         }
     }
     m_widthsBefore.clear();
+}
+
+// A window without room for all columns has squeezed them.
+void PanelDocks::adoptWidths() {
+    if (!std::exchange(m_adoptsWidths, false) || m_columns->room() != SideColumns::Room::Three) {
+        return;
+    }
+    for (QDockWidget* each : column(Qt::LeftDockWidgetArea)) {
+        m_listWidth = each->width();
+    }
+    for (QDockWidget* each : column(Qt::RightDockWidgetArea)) {
+        m_inspectorWidth = each->width();
+    }
 }
 
 void PanelDocks::show(const QString& name) {
@@ -287,6 +339,12 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
         }
     }
     auto* dock = qobject_cast<QDockWidget*>(watched);
+    if (dock != nullptr && (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Show)) {
+        const int before = std::exchange(m_neededWidth, m_columns->inspectorWidth());
+        if (m_neededWidth != before && m_window.isVisible()) {
+            QTimer::singleShot(0, this, [this] { m_columns->fit(m_window.size()); });
+        }
+    }
     if (dock != nullptr && event->type() == QEvent::Hide && dock->isAncestorOf(QApplication::focusWidget())) {
         m_window.centralWidget()->setFocus();  // not on the next button, which Space would press
     }

@@ -51,11 +51,15 @@ class PanelDocks : public QObject {
   private:
     void add(const PanelEntry& entry, QWidget* panel);
     QList<QDockWidget*> sideDocks() const;  // that are shown, in a place
-    int wantedWidth(QDockWidget& dock) const;
-    // Gives them the user's widths, or the first ones; `narrows`: also where they are
-    // wider.
+    // Those in sight of an area, one above the other. None if some are side by side: these
+    // have widths of their own.
+    QList<QDockWidget*> column(Qt::DockWidgetArea area) const;
+    int wantedWidth(Qt::DockWidgetArea area) const;
+    // Gives columns the user's widths, or the first ones, and leaves the conversation its
+    // own; `narrows`: also where they are wider.
     void resizeColumns(bool narrows);
     void keepWidths();
+    void adoptWidths();  // of a layout that an earlier version kept
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
     void settle();  // once docks have followed the window
@@ -65,12 +69,14 @@ class PanelDocks : public QObject {
     SideColumns* m_columns;
     PanelRail* m_rail;  // the tabs; hidden where the window is narrow
     int m_nTabs = 0;
-    QSet<QDockWidget*> m_roomy;  // shown before, at our size or the user's
-    bool m_hasLayout = false;    // the user's own
-    bool m_wasShown = false;     // columns have their first widths
+    QSet<QDockWidget*> m_roomy;   // shown before, at our size or the user's
+    bool m_hasLayout = false;     // the user's own
+    bool m_wasShown = false;      // columns have their first widths
+    bool m_adoptsWidths = false;  // they are the user's, because only the layout was kept
     // By the user, who dragged the edge; 0: not yet. What a narrow window leaves does not
     // count.
     int m_listWidth = 0, m_inspectorWidth = 0;
+    int m_neededWidth = 0;                   // of the inspector, by its panels
     QMap<QDockWidget*, int> m_widthsBefore;  // when the mouse was pressed between docks
     int m_lowerHeight = 0;                   // preferred for the docks below; a low window gives less
     int m_laidOutHeight = 0;                 // of the window when its docks last followed it; 0: not yet

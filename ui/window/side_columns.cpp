@@ -71,7 +71,7 @@ void SideColumns::fit(const QSize& window) {
         }
     }
     cover();
-    Q_EMIT roomChanged();
+    Q_EMIT roomChanged(m_room != before);
 }
 
 void SideColumns::giveWay(const QList<QDockWidget*>& docks) {

@@ -29,7 +29,7 @@ class SideColumns : public QObject {
 
     Room room() const { return m_room; }
     int inspectorWidth() const;  // in which each of its panels has room
-    // The window's size is now this.
+    // The window's size is now this, or inspectorWidth() is another.
     void fit(const QSize& window);
     // The user opened this one: columns without room beside it close. In the inspector
     // one panel shows at a time.
@@ -44,7 +44,8 @@ class SideColumns : public QObject {
     void reset(const QSize& window);
 
   Q_SIGNALS:
-    void roomChanged();  // columns that came back have no sizes yet
+    // Columns that came back have no sizes yet. Otherwise the height alone changed.
+    void roomChanged(bool alsoInWidth);
 
   private:
     QList<QDockWidget*> shownAt(Qt::DockWidgetArea area) const;
