@@ -5965,7 +5965,7 @@ neurons</source>
     </message>
     <message>
         <source>Nothing measured yet: “now” is a forecast too.</source>
-        <translation>Nichts gemessen: Auch „jetzt“ ist Prognose.</translation>
+        <translation>Noch nichts gemessen: Auch „jetzt“ ist Prognose.</translation>
     </message>
     <message>
         <source>Tokens/s and hit rate now are of the last tokens that were written with this plan; everything else is a forecast</source>
@@ -11422,7 +11422,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Mean bits, at least</source>
-        <translation>Bits, mindestens</translation>
+        <translation>Ø Bits, mindestens</translation>
     </message>
     <message>
         <source>Predicted loss, at most</source>

@@ -78,6 +78,8 @@ inline constexpr SettingOf<QString> kShortcut{"keys"};  // of a command; empty: 
 inline const Setting<QString> kLastFolder{QStringLiteral("lastFolder")};  // of models
 inline const Setting<QString> kLastExportFolder{QStringLiteral("lastExportFolder")};
 inline const Setting<QString> kLastAttachFolder{QStringLiteral("lastAttachFolder")};
+inline const Setting<QString> kLastCacheFolder{QStringLiteral("lastCacheFolder")};
+inline const Setting<QString> kLastTemplateFolder{QStringLiteral("lastTemplateFolder")};
 
 // --- models and where they run
 inline const Setting<QString> kLastModel{QStringLiteral("model/last")};

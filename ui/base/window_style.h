@@ -6,9 +6,9 @@ namespace offstage::ui {
 
 // Fusion, with what is missing there: a dock's title in the dock's present font, texts of
 // boxes cut in their middle, whole in the tip and in the list below, those of buttons cut
-// at their end, a tool bar's overflow button and outlines of unchecked boxes that can be seen in the dark, marks of
-// lists and tables that have the focus and of rows that something can be dropped on, and one quiet style of scroll
-// bars.
+// at their end, a tool bar's overflow button and outlines of unchecked boxes that can be
+// seen in the dark, marks of lists and tables that have the focus and of rows that
+// something can be dropped on, and one quiet style of scroll bars.
 class WindowStyle : public QProxyStyle {
     Q_OBJECT
 

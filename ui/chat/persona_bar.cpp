@@ -31,6 +31,11 @@ constexpr qint64 kLargestFile = 4 << 20;
 constexpr int kWidestChip = 360;
 constexpr int kLongestTip = 600;  // characters
 
+// Otherwise a menu would take what stands behind & for a key.
+QString menuText(QString name) {
+    return name.replace(u'&', QStringLiteral("&&"));
+}
+
 }  // namespace
 
 // As much of the text as there is room for.
@@ -123,7 +128,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     connect(m_choices, &QMenu::aboutToShow, this, [this] {
         m_choices->clear();
         for (int i = 0; i < m_bar->box().count(); ++i) {
-            m_choices->addAction(m_bar->box().itemText(i), this, [this, i] { choose(i - 1); });
+            m_choices->addAction(menuText(m_bar->box().itemText(i)), this, [this, i] { choose(i - 1); });
         }
     });
     refresh();
@@ -200,7 +205,7 @@ void PersonaBar::save(const Persona& made) {
 // At once and without a question, because it can be restored.
 void PersonaBar::remove(const Persona& persona) {
     m_removed = persona;
-    m_restore->setText(tr("&Bring back %1").arg(QString(persona.name).replace(u'&', QStringLiteral("&&"))));
+    m_restore->setText(tr("&Bring back %1").arg(menuText(persona.name)));
     m_restore->setVisible(true);
     m_personas.remove(m_removed.id);
 }

@@ -68,8 +68,9 @@ void paintFolder(QPainter& painter, const QStyleOptionViewItem& option, const QR
         QFontMetrics(font).elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, name.width()));
 }
 
-// One line of text that fades into "…"; `marks` in bold, on the colour of what is found. If the first match is far from
-// the beginning, the text before it is cut so that the match is visible.
+// One line of text that fades into "…"; `marks` in bold, on the colour of what is found.
+// If the first match is far from the beginning, the text before it is cut so that the
+// match is visible.
 void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVariantList& marks, const QFont& font,
                  bool isOnDark) {
     const QFontMetrics metrics(font);

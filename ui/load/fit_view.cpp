@@ -227,7 +227,7 @@ void FitView::templateChosen(int index) {
         return;
     }
     chooseTemplate(m_chosenTemplate);  // until there is a file, and where none is chosen
-    openFileDialog(this, tr("Choose a chat template"), {}, settings::kLastFolder, [this](const QString& path) {
+    openFileDialog(this, tr("Choose a chat template"), {}, settings::kLastTemplateFolder, [this](const QString& path) {
         chooseTemplate(path);
         choiceChanged();
     });

@@ -170,6 +170,7 @@ void ExpertsPanel::setSelection(Selection& selection) {
     connect(m_map, &HeatMap::blankClicked, m_selection, &Selection::clearExpert);
     connect(m_selection, &Selection::underlined, this, &ExpertsPanel::refreshReadout);
     refreshRings();
+    refreshSelected();
 }
 
 ExpertChannel ExpertsPanel::channel() const {
@@ -266,8 +267,8 @@ void ExpertsPanel::refresh() {
                                        : HeatMapLegend::End::Highest);
     }
     refreshMarks();
-    refreshSelected();
     refreshRings();
+    refreshSelected();
 }
 
 // Whether its end can be chosen, and what a picture says of it.
@@ -337,7 +338,6 @@ void ExpertsPanel::refreshRings() {
     if (rings != m_map->highlighted()) {
         m_map->setHighlighted(std::move(rings));
     }
-    refreshReadout();
 }
 
 // The line's text while nothing is pointed at.

@@ -53,14 +53,7 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     m_table->setWordWrap(false);
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
     m_table->horizontalHeader()->setSectionResizeMode(EventLog::Text, QHeaderView::Stretch);
-    m_table->setColumnWidth(EventLog::Time, fontMetrics().horizontalAdvance(QStringLiteral("00:00:00.000")) + 16);
-    int widest = 0;
-    for (int kind = 0; kind < kLogKinds; ++kind) {
-        widest = std::max(widest, fontMetrics().horizontalAdvance(nameOf(static_cast<LogKind>(kind))));
-    }
-    m_table->setColumnWidth(EventLog::Kind, widest + 16);
-    m_table->setMinimumWidth(m_table->columnWidth(EventLog::Time) + m_table->columnWidth(EventLog::Kind) +
-                             kLeastLetters * fontMetrics().averageCharWidth());
+    fitColumns();
     auto* copy = new QAction(tr("&Copy"), m_table);
     copy->setShortcut(QKeySequence::Copy);
     copy->setShortcutContext(Qt::WidgetShortcut);
@@ -95,6 +88,25 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
         refresh();
     });
     refresh();
+}
+
+void LogPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        fitColumns();
+    }
+}
+
+// To the longest texts of the present font; the events have the rest.
+void LogPanel::fitColumns() {
+    m_table->setColumnWidth(EventLog::Time, fontMetrics().horizontalAdvance(QStringLiteral("00:00:00.000")) + 16);
+    int widest = 0;
+    for (int kind = 0; kind < kLogKinds; ++kind) {
+        widest = std::max(widest, fontMetrics().horizontalAdvance(nameOf(static_cast<LogKind>(kind))));
+    }
+    m_table->setColumnWidth(EventLog::Kind, widest + 16);
+    m_table->setMinimumWidth(m_table->columnWidth(EventLog::Time) + m_table->columnWidth(EventLog::Kind) +
+                             kLeastLetters * fontMetrics().averageCharWidth());
 }
 
 QString LogPanel::connectionsText() const {

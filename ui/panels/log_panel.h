@@ -35,6 +35,8 @@ class LogPanel : public QWidget {
     QSize sizeHint() const override { return {360, 300}; }
 
   private:
+    void changeEvent(QEvent* event) override;
+    void fitColumns();
     void refresh();
     void askWhereToSave();
     void showDetail();

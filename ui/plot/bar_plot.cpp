@@ -298,25 +298,49 @@ void BarPlot::paintData(QPainter& painter) {
     }
 }
 
-// Their names stand above the highest number.
-void BarPlot::paintMarks(QPainter& painter) const {
-    const QFontMetrics metrics = fontMetrics();
-    const int line = metrics.height();
-    const int top = m_area.top() - 2 * line;
-    int freeFrom = m_area.left();
+std::vector<const PlotMark*> BarPlot::shownMarks() const {
+    std::vector<const PlotMark*> shown;
     for (const PlotMark& mark : m_marks) {
-        if (mark.at < m_bins.lo() || mark.at > m_bins.hi()) {
-            continue;
+        if (mark.at >= m_bins.lo() && mark.at <= m_bins.hi()) {
+            shown.push_back(&mark);
         }
-        const int x = static_cast<int>(std::lround(m_bins.pixelOf(mark.at)));
-        QPen pen(Colours::of(palette()).text, 1);
-        pen.setDashPattern({3, 3});
-        painter.setPen(pen);
-        painter.drawLine(x, top, x, m_area.bottom());
-        const int wide = metrics.horizontalAdvance(mark.text);
-        const int left = std::max(x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide, freeFrom);
-        freeFrom = left + wide + 6;
-        painter.drawText(QRect(left, top, wide + 2, line), Qt::AlignLeft | Qt::AlignVCenter, mark.text);
+    }
+    return shown;
+}
+
+// Above the highest number; none covers another, or is cut at the edge.
+std::vector<QRect> BarPlot::markNames() {
+    constexpr int kFromLine = 4, kApart = 6;
+    ensureLaidOut();
+    const int line = fontMetrics().height();
+    std::vector<QRect> places;
+    int freeFrom = m_area.left();
+    for (const PlotMark* mark : shownMarks()) {
+        const int x = static_cast<int>(std::lround(m_bins.pixelOf(mark->at)));
+        const int wide = fontMetrics().horizontalAdvance(mark->text);
+        const bool isRight = x + kFromLine + wide <= m_area.right();
+        const int left = std::max(isRight ? x + kFromLine : x - kFromLine - wide, freeFrom);
+        freeFrom = left + wide + kApart;
+        places.emplace_back(left, m_area.top() - 2 * line, wide + 2, line);
+    }
+    int freeTo = m_area.right();
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+        place->moveRight(std::min(place->right(), freeTo + 1));
+        freeTo = place->left() - kApart;
+    }
+    return places;
+}
+
+void BarPlot::paintMarks(QPainter& painter) {
+    const std::vector<const PlotMark*> marks = shownMarks();
+    const std::vector<QRect> places = markNames();
+    QPen pen(Colours::of(palette()).text, 1);
+    pen.setDashPattern({3, 3});
+    painter.setPen(pen);
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        const int x = static_cast<int>(std::lround(m_bins.pixelOf(marks[i]->at)));
+        painter.drawLine(x, places[i].top(), x, m_area.bottom());
+        painter.drawText(places[i], Qt::AlignLeft | Qt::AlignVCenter, marks[i]->text);
     }
 }
 

@@ -51,8 +51,9 @@ class BarPlot : public PlotWidget {
     int barCount() const;
     std::optional<int> barAt(QPoint at);
     QRectF rectOf(int bar);
-    QStringList numbersBelow();  // as they are painted below the plot
-    QStringList names();         // as they are painted
+    QStringList numbersBelow();      // as they are painted below the plot
+    QStringList names();             // as they are painted
+    std::vector<QRect> markNames();  // places of the names of visible marks
     std::optional<int> current() const { return m_current; }
 
     QString csv() const override;
@@ -80,7 +81,8 @@ class BarPlot : public PlotWidget {
     QString textOf(int bar) const;
     QString nameOf(int bar) const;
     void setCurrent(std::optional<int> bar);
-    void paintMarks(QPainter& painter) const;
+    std::vector<const PlotMark*> shownMarks() const;
+    void paintMarks(QPainter& painter);
 
     Bars m_bars;
     bool m_isHistogram = false;

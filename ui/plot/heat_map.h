@@ -11,10 +11,10 @@ namespace offstage::ui {
 
 // Rows x columns of cells of whole pixels: shares on a colour scale, or categories with
 // colours, hatching and glyphs. One cell may be current: under the mouse, or chosen with
-// the arrow keys; one selected, which who shows the map sets; any number ringed. With many columns a part
-// can be shown: zoomed and panned as other plots; the arrow keys scroll their target into
-// view. Beyond the keys of every plot: Home and End go along the row, page keys along the
-// column.
+// the arrow keys; one selected, set by the panel; any number ringed. With many columns a
+// part can be shown: zoomed and panned as other plots; the arrow keys scroll their target
+// into view. Beyond the keys of every plot: Home and End go along the row, page keys along
+// the column.
 //
 // An area of cells is marked by dragging (with Shift if the map is zoomed in, because
 // there dragging pans), by a click on the number or the summary of a row or column, or

@@ -72,9 +72,7 @@ void StackedBar::setReserve(int rows, int legendLines) {
 
 // The layout keeps what it was told of another width or of other rows.
 void StackedBar::refreshHeight() {
-    if (m_shrinks) {
-        setMaximumHeight(contentHeight(width(), fullRow()));
-    }
+    setMaximumHeight(m_shrinks ? contentHeight(width(), fullRow()) : QWIDGETSIZE_MAX);
     updateGeometry();
 }
 

@@ -268,7 +268,7 @@ void StoragePage::addCachePlace(QGridLayout& grid) {
     grid.addWidget(m_usualCache, at, kOpen);
     grid.addWidget(m_changeCache, at, kDelete);
     connect(m_changeCache, &QPushButton::clicked, this, [this] {
-        openFolderDialog(this, tr("Keep caches in a folder"), settings::kLastFolder,
+        openFolderDialog(this, tr("Keep caches in a folder"), settings::kLastCacheFolder,
                          [this](const QString& folder) { chooseCache(folder); });
     });
     connect(m_usualCache, &QPushButton::clicked, this, [this] { chooseCache({}); });
