@@ -4234,6 +4234,13 @@
     </message>
 </context>
 <context>
+    <name>FileDialogs</name>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>Modelle in einem Ordner suchen</translation>
+    </message>
+</context>
+<context>
     <name>Format</name>
     <message>
         <source>%1 ms</source>
@@ -8798,10 +8805,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>All models that were found, and how to load them</source>
         <translation>Alle gefundenen Modelle, und wie sie geladen werden</translation>
     </message>
-    <message>
-        <source>Look for models in a folder</source>
-        <translation>In einem Ordner nach Modellen suchen</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::LocalModels</name>
@@ -12047,10 +12050,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>&amp;Add a folder…</source>
         <translation>Ordner &amp;hinzufügen …</translation>
-    </message>
-    <message>
-        <source>Look for models in a folder</source>
-        <translation>Modelle in einem Ordner suchen</translation>
     </message>
     <message>
         <source>Choose where caches are kept</source>

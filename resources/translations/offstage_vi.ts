@@ -4234,6 +4234,13 @@
     </message>
 </context>
 <context>
+    <name>FileDialogs</name>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>Tìm mô hình trong một thư mục</translation>
+    </message>
+</context>
+<context>
     <name>Format</name>
     <message>
         <source>%1 ms</source>
@@ -8786,10 +8793,6 @@ Reading its headers…</source>
         <source>All models that were found, and how to load them</source>
         <translation>Tất cả mô hình đã tìm thấy và cách nạp chúng</translation>
     </message>
-    <message>
-        <source>Look for models in a folder</source>
-        <translation>Tìm mô hình trong một thư mục</translation>
-    </message>
 </context>
 <context>
     <name>offstage::ui::LocalModels</name>
@@ -12027,10 +12030,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>&amp;Add a folder…</source>
         <translation>&amp;Thêm thư mục…</translation>
-    </message>
-    <message>
-        <source>Look for models in a folder</source>
-        <translation>Tìm mô hình trong một thư mục</translation>
     </message>
     <message>
         <source>Choose where caches are kept</source>

@@ -11,6 +11,7 @@
 #include <QMainWindow>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -22,6 +23,7 @@
 #include "tests/ui/panel_bench.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/engine/format.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
@@ -159,6 +161,18 @@ class TestLogBenchmark : public QObject {
         const QAbstractItemModelTester tester(&panel.answers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
         QCOMPARE(namelessControls(panel).join(u'|'), QString());
         picture(panel, QStringLiteral("benchmark-answers"));
+    }
+
+    void log_columns_followTheTextSize() {
+        const auto usual = qScopeGuard([] { applyTextSize(*qApp, 0); });
+        applyTextSize(*qApp, 0);
+        EventLog log;
+        LogPanel panel(log);
+        panel.show();
+        const int column = panel.table().columnWidth(EventLog::Time), least = panel.table().minimumWidth();
+        applyTextSize(*qApp, 3);
+        QTRY_VERIFY(panel.table().columnWidth(EventLog::Time) > column);
+        QVERIFY(panel.table().minimumWidth() > least);
     }
 
     void benchmark_runsAScenario() {

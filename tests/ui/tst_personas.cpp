@@ -154,6 +154,17 @@ class TestPersonas : public QObject {
     }
 
     // In a high window the box of presets took the height that was left.
+    void name_withAnAmpersand_isWholeInTheMenu() {
+        WindowFixture f;
+        saveAs(f, QStringLiteral("R&D"));
+        Q_EMIT bar(f).choices().aboutToShow();
+        QStringList texts;
+        for (const QAction* each : bar(f).choices().actions()) {
+            texts << each->text();
+        }
+        QVERIFY2(texts.filter(QStringLiteral("R&&D")).size() == 1, qPrintable(texts.join(u'|')));
+    }
+
     void presets_inAHighWindow_areAsHighAsAnyBox() {
         WindowFixture f;
         f.window->resize(1920, 1080);

@@ -298,6 +298,31 @@ class TestPlot : public QObject {
         QVERIFY2(plot.numbersBelow().size() >= 4, qPrintable(plot.numbersBelow().join(u' ')));
     }
 
+    // The second was written beyond the widget's edge.
+    void histogram_marksAtTheRight_haveTheirNames() {
+        BarPlot plot;
+        plot.resize(320, 150);
+        plot.setHistogram({0, 10, {3, 5, 9, 14, 8, 2, 1, 1, 0, 2}},
+                          {QStringLiteral("from one token to the next"), Unit::Microseconds},
+                          {{96, QStringLiteral("median")}, {98, QStringLiteral("p95")}});
+        const std::vector<QRect> names = plot.markNames();
+        QCOMPARE(names.size(), std::size_t{2});
+        QVERIFY(names[0].right() < names[1].left());
+        for (const QRect& name : names) {
+            QVERIFY2(plot.rect().contains(name),
+                     qPrintable(QStringLiteral("%1 to %2 of %3").arg(name.left()).arg(name.right()).arg(plot.width())));
+        }
+    }
+
+    void stackedBar_thatShrinksNoMore_hasNoGreatestHeight() {
+        StackedBar bar;
+        bar.setRows({{QStringLiteral("VRAM"), {{QStringLiteral("experts"), 2e9, 0}}, 12e9, 10e9}});
+        bar.setShrinking(true);
+        QVERIFY(bar.maximumHeight() < QWIDGETSIZE_MAX);
+        bar.setShrinking(false);
+        QCOMPARE(bar.maximumHeight(), QWIDGETSIZE_MAX);
+    }
+
     void bars_mouseAndKeys_findTheBar() {
         BarPlot plot;
         plot.setBars({QStringLiteral("m"), {QStringLiteral("now"), QStringLiteral("RTX 3060")}, {10, 20}, true});

@@ -5,7 +5,9 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
 #include <QPushButton>
@@ -362,6 +364,23 @@ class TestSettingsDialog : public QObject {
         Q_EMIT page.modelFolderAdded(empty.path());
         QCOMPARE(LocalModels::addedFolders(), QStringList(empty.path()));
         QVERIFY(page.findChild<QPushButton*>(empty.path()) != nullptr);
+    }
+
+    // Where models are looked for stays.
+    void caches_chosenInTheDialog_leaveTheFolderOfModels() {
+        const QTemporaryDir models, other;
+        QVERIFY(QDir(other.path()).mkdir(QStringLiteral("caches")));
+        settings::kLastFolder.set(models.path());
+        settings::kLastCacheFolder.set(other.path());
+        StoragePage page({});
+        page.show();
+        click(find<QPushButton>(page, "Choose where caches are kept"));
+        QTRY_VERIFY(page.findChild<QFileDialog*>() != nullptr);
+        auto* name = page.findChild<QFileDialog*>()->findChild<QLineEdit*>();
+        QTest::keyClicks(name, QStringLiteral("caches"));
+        QTest::keyClick(name, Qt::Key_Return);
+        QTRY_COMPARE(CachePlace::chosen(), other.filePath(QStringLiteral("caches")));
+        QCOMPARE(settings::kLastFolder.value(), models.path());
     }
 
     void caches_areKeptElsewhere_fromTheNextStartOn() {

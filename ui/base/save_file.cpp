@@ -1,6 +1,7 @@
 #include "ui/base/save_file.h"
 
 #include <QBuffer>
+#include <QCoreApplication>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -56,6 +57,14 @@ void openFolderDialog(QWidget* parent, const QString& title, const Setting<QStri
     QFileDialog* dialog = fileDialog(parent, title, last, chosen, folder);
     dialog->setFileMode(QFileDialog::Directory);
     dialog->open();
+}
+
+void chooseModelsFolder(QWidget* parent, const std::function<void(const QString& path)>& chosen) {
+    openFolderDialog(parent, QCoreApplication::translate("FileDialogs", "Look for models in a folder"),
+                     settings::kLastFolder, [chosen](const QString& folder) {
+                         settings::kLastFolder.set(folder);
+                         chosen(folder);
+                     });
 }
 
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,

@@ -35,5 +35,7 @@ void openFileDialog(QWidget* parent, const QString& title, const QStringList& fi
                     const std::function<void(const QString& path)>& chosen, const QString& folder = {});
 void openFolderDialog(QWidget* parent, const QString& title, const Setting<QString>& last,
                       const std::function<void(const QString& path)>& chosen, const QString& folder = {});
+// One where models are looked for: the next dialog begins in it.
+void chooseModelsFolder(QWidget* parent, const std::function<void(const QString& path)>& chosen);
 
 }  // namespace offstage::ui

@@ -15,7 +15,6 @@
 #include <QTextOption>
 
 #include "ui/base/save_file.h"
-#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/load/local_models.h"
 #include "ui/widgets/boxes.h"
@@ -188,7 +187,8 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
                     }
                 });
         connect(m_list, &QListView::activated, this, [this, path](const QModelIndex& at) { Q_EMIT opened(path(at)); });
-        connect(m_button, &QPushButton::clicked, this, &LocalModelView::chooseFolder);
+        connect(m_button, &QPushButton::clicked, this,
+                [this] { chooseModelsFolder(this, [this](const QString& folder) { m_models.addFolder(folder); }); });
     } else {
         connect(m_list, &QListView::clicked, this, [this, path](const QModelIndex& at) { Q_EMIT opened(path(at)); });
         connect(m_list, &QListView::activated, this, [this, path](const QModelIndex& at) {
@@ -256,13 +256,6 @@ void LocalModelView::refresh() {
         const int around = m_list->height() - m_list->contentsRect().height();  // frame and padding
         m_list->setFixedHeight(rows * m_list->sizeHintForRow(0) + around);
     }
-}
-
-void LocalModelView::chooseFolder() {
-    openFolderDialog(this, tr("Look for models in a folder"), settings::kLastFolder, [this](const QString& folder) {
-        settings::kLastFolder.set(folder);  // models are in it
-        m_models.addFolder(folder);
-    });
 }
 
 void LocalModelView::resizeEvent(QResizeEvent* event) {

@@ -37,7 +37,6 @@ class LocalModelView : public QWidget {
 
   private:
     void refresh();
-    void chooseFolder();
     void restyle();
     bool event(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;

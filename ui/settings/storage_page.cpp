@@ -144,12 +144,8 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->addLayout(m_modelRows, grid->rowCount(), kName, 1, kDelete + 1);
     m_addModels->setAutoDefault(false);
     grid->addWidget(m_addModels, grid->rowCount(), kName, Qt::AlignLeft);
-    connect(m_addModels, &QPushButton::clicked, this, [this] {
-        openFolderDialog(this, tr("Look for models in a folder"), settings::kLastFolder, [this](const QString& folder) {
-            settings::kLastFolder.set(folder);  // models are in it
-            Q_EMIT modelFolderAdded(folder);
-        });
-    });
+    connect(m_addModels, &QPushButton::clicked, this,
+            [this] { chooseModelsFolder(this, [this](const QString& folder) { Q_EMIT modelFolderAdded(folder); }); });
     grid->setRowStretch(grid->rowCount(), 1);
 
     m_notice->setContentsMargins(0, kAboveStorageNotice, 0, 0);
