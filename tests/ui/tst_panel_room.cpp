@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QScopeGuard>
 #include <QScrollBar>
 #include <QStyleOptionComboBox>
 #include <QTabBar>
@@ -244,6 +245,7 @@ class TestPanelRoom : public QObject {
     void panels_haveNoBarOfTheirWidth() {
         QFETCH(QString, language);
         QFETCH(int, textSize);
+        const auto usual = qScopeGuard([] { applyTextSize(*qApp, 0); });
         applyTextSize(*qApp, textSize);
         open(language, false);
         // Instructions took over the width that another panel had left.
@@ -267,7 +269,6 @@ class TestPanelRoom : public QObject {
                 dock.hide();
             }
         }
-        applyTextSize(*qApp, 0);
     }
 
     // The tabs stay, the figures have a line each, and answers stand side by side where
@@ -328,6 +329,7 @@ class TestPanelRoom : public QObject {
         QDockWidget& dock = show(QStringLiteral("whatIf"));
         QTRY_VERIFY(dock.isVisible());
         const QComboBox& profile = part<WhatIfPanel>(*m_window).profile();
+        QVERIFY(profile.count() > 5);
         QStyleOptionComboBox option;
         option.initFrom(&profile);
         const int room = profile.style()
@@ -338,7 +340,9 @@ class TestPanelRoom : public QObject {
         for (int i = 0; i < profile.count(); ++i) {
             const QString text = profile.itemText(i);
             const QString cut = profile.fontMetrics().elidedText(text, Qt::ElideMiddle, room);
-            QVERIFY2(cut.contains(number.match(text).captured()) && !shown.contains(cut), qPrintable(cut));
+            const QRegularExpressionMatch match = number.match(text);
+            QVERIFY2(match.hasMatch(), qPrintable(text));
+            QVERIFY2(cut.contains(match.captured()) && !shown.contains(cut), qPrintable(cut));
             shown.insert(cut);
         }
     }
@@ -355,6 +359,34 @@ class TestPanelRoom : public QObject {
         QTRY_VERIFY2(cells().width() >= 170 && cells().height() >= 90,
                      qPrintable(QStringLiteral("%1x%2").arg(cells().width()).arg(cells().height())));
         takePictures(QStringLiteral("experts-small"), 560, 420);
+    }
+
+    // Its parts stand one above the other where they have no room side by side.
+    void experts_inASmallWindow_areNoWiderThanIt_data() {
+        QTest::addColumn<QString>("language");
+        QTest::addColumn<int>("textSize");
+        for (const char* language : {"en", "de"}) {
+            for (const int textSize : {0, 3}) {
+                QTest::addRow("%s %d", language, textSize) << QString::fromLatin1(language) << textSize;
+            }
+        }
+    }
+    void experts_inASmallWindow_areNoWiderThanIt() {
+        QFETCH(QString, language);
+        QFETCH(int, textSize);
+        const auto usual = qScopeGuard([] { applyTextSize(*qApp, 0); });
+        applyTextSize(*qApp, textSize);
+        open(language, false);
+        m_window->resize(560, 420);
+        QTRY_COMPARE(m_window->size(), QSize(560, 420));
+        QDockWidget& dock = show(QStringLiteral("experts"));
+        auto& panel = part<ExpertsPanel>(*m_window);
+        QTRY_VERIFY(dock.isVisible() && panel.map().rows() > 0);
+        takePictures(QStringLiteral("experts-small-%1-%2").arg(language).arg(textSize), 560, 420);
+        const auto needs = [&] { return panel.minimumSizeHint().width(); };
+        QTRY_VERIFY2(needs() <= 560, qPrintable(QString::number(needs())));
+        QTRY_VERIFY2(dock.geometry().right() < 560, qPrintable(QString::number(dock.geometry().right())));
+        COMPARE_ROOM(dock, false);
     }
 
     // What a narrow window leaves of a column is not what the user wants.
@@ -377,7 +409,8 @@ class TestPanelRoom : public QObject {
             show(QStringLiteral("whatIf"));  // over the conversation
             for (const int width : {700, 900, 1280}) {
                 m_window->resize(width, kWindow.height());
-                QTest::qWait(1);
+                QTRY_COMPARE(m_window->width(), width);
+                QCoreApplication::processEvents();
             }
         };
         shrinkAndGrow();

@@ -1,5 +1,6 @@
 // The tool bar: what one click there does.
 
+#include <QScopeGuard>
 #include <QToolButton>
 
 #include "tests/ui/find_widget.h"
@@ -54,6 +55,7 @@ class TestToolBar : public QObject {
         f.window->resize(560, 420);
         auto& button = part<QToolButton>(part<MainToolBar>(*f.window), "qt_toolbar_ext_button");
         QTRY_VERIFY(button.isVisible());
+        const auto usual = qScopeGuard([] { applyTheme(*qApp, Theme::Light); });
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);
             QCoreApplication::processEvents();
@@ -69,7 +71,6 @@ class TestToolBar : public QObject {
             }
             QVERIFY2(strongest > 120, qPrintable(nameOf(theme) + QStringLiteral(": %1").arg(strongest)));
         }
-        applyTheme(*qApp, Theme::Light);
     }
 
     void emulatedGpu_isLeftByOneClick() {

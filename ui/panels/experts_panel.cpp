@@ -8,6 +8,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyle>
 #include <QToolButton>
 
 #include "ui/base/settings.h"
@@ -30,6 +31,17 @@ constexpr int kReadoutLinesBeside = 2;             // and more where there is he
 constexpr int kLowPanel = 430, kWideEnough = 520;  // for the map with the readout beside it
 constexpr int kPlanIntervalMs = 1000;              // between two reads of the placement's popularity
 constexpr double kFaintest = 0.3;                  // brightness of an expert that was not called lately
+
+// Of the parts side by side.
+int leastWidth(const QBoxLayout& parts) {
+    int width = 0;
+    for (int i = 0; i < parts.count(); ++i) {
+        if (const QLayoutItem& part = *parts.itemAt(i); !part.isEmpty()) {
+            width += part.minimumSize().width() + (width > 0 ? parts.spacing() : 0);
+        }
+    }
+    return width;
+}
 
 QString endOfScale(double share) {
     return QLocale().toString(100 * share, 'f', 0) + QStringLiteral(" %");
@@ -149,13 +161,26 @@ void ExpertsPanel::resizeEvent(QResizeEvent* event) {
     arrange();
 }
 
+void ExpertsPanel::changeEvent(QEvent* event) {
+    Panel::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {  // its parts have their sizes in the next turn
+        QMetaObject::invokeMethod(this, &ExpertsPanel::arrange, Qt::QueuedConnection);
+    }
+}
+
 // In a low and wide panel the map keeps the height: the choices stand in one row, and what
-// is said of the map beside it.
+// is said of the map beside it, each where all of it has room.
 void ExpertsPanel::arrange() {
-    const bool isBeside = height() < kLowPanel && width() >= kWideEnough;
-    const auto direction = isBeside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom;
-    m_choices->setDirection(direction);
-    m_plot->setDirection(direction);
+    const bool isLow = height() < kLowPanel && width() >= kWideEnough;
+    const QMargins margins = body().contentsMargins();
+    const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    const int room = width() - margins.left() - margins.right() - bar;
+    const auto directionOf = [isLow, room](const QBoxLayout& parts) {
+        return isLow && leastWidth(parts) <= room ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom;
+    };
+    m_choices->setDirection(directionOf(*m_choices));
+    m_plot->setDirection(directionOf(*m_plot));
+    const bool isBeside = m_plot->direction() == QBoxLayout::LeftToRight;
     m_plot->setStretch(1, isBeside ? 100 : 0);
     m_plot->setStretch(2, isBeside ? 0 : 1);  // the map has a largest height
     const int line = fontMetrics().lineSpacing();

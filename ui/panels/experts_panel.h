@@ -41,6 +41,7 @@ class ExpertsPanel : public Panel {
     void showSnapshot(const engine::Snapshot& snapshot) override;
     void modelChanged() override;
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
   private:
     void arrange();
