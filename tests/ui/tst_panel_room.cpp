@@ -336,7 +336,7 @@ class TestPanelRoom : public QObject {
                              ->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, &profile)
                              .width();
         QSet<QString> shown;
-        static const QRegularExpression number(QStringLiteral("[A-Z]*[0-9]{2,4}"));
+        static const QRegularExpression number(QStringLiteral("[A-Z]*[0-9]+"));
         for (int i = 0; i < profile.count(); ++i) {
             const QString text = profile.itemText(i);
             const QString cut = profile.fontMetrics().elidedText(text, Qt::ElideMiddle, room);

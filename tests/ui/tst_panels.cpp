@@ -279,6 +279,9 @@ class TestPanels : public QObject {
             QVERIFY(!map.selected() && !change.isEnabled() && !b.selection->expert());
             QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
         }
+        b.selection->selectExpert(expert);
+        QTest::keyClick(&map, Qt::Key_Escape);
+        QVERIFY(!map.selected() && !change.isEnabled() && !b.selection->expert());
         // Another model has other experts.
         click(map.rectOf(cell).center());
         b.load();

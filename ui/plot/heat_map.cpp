@@ -481,6 +481,10 @@ void HeatMap::keyPressEvent(QKeyEvent* event) {
     if (key == Qt::Key_Escape && m_area) {
         return setArea(std::nullopt);
     }
+    if (key == Qt::Key_Escape && m_selected) {
+        Q_EMIT blankClicked();
+        return;
+    }
     switch (key) {
         case Qt::Key_Home:
             return stepByKey(-columns(), 0);

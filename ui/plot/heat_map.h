@@ -103,7 +103,8 @@ class HeatMap : public PlotWidget {
     // Also for Return and Space at the current cell (as the left button). Selects nothing
     // by itself.
     void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
-    void blankClicked();  // by the left button, beside the cells
+    // By the left button beside the cells, or by Escape where one is selected.
+    void blankClicked();
     // The context menu opens on this cell, or on a line that is marked now and begins
     // with it; receivers add what can be done with it.
     void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
