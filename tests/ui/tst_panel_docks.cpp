@@ -216,7 +216,7 @@ class TestPanelDocks : public QObject {
         int chosen = 0;
         {
             WindowFixture f;
-            f.window->resize(1280, 768);
+            f.window->resize(1600, 768);
             QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
             settle();
             const QDockWidget& list = dockOf(f, u"conversations");
@@ -235,7 +235,7 @@ class TestPanelDocks : public QObject {
         settle();
         f.window->resize(560, 420);
         QTRY_VERIFY(list.isHidden());
-        f.window->resize(1280, 768);
+        f.window->resize(1600, 768);
         QTRY_VERIFY(list.isVisible());
         settle();
         QTRY_COMPARE(list.width(), chosen);

@@ -379,7 +379,7 @@ class TestSettingsDialog : public QObject {
         auto* name = page.findChild<QFileDialog*>()->findChild<QLineEdit*>();
         QTest::keyClicks(name, QStringLiteral("caches"));
         QTest::keyClick(name, Qt::Key_Return);
-        QTRY_COMPARE(CachePlace::chosen(), other.filePath(QStringLiteral("caches")));
+        QTRY_COMPARE(CachePlace::chosen(), other.filePath(QStringLiteral("caches/offstage")));
         QCOMPARE(settings::kLastFolder.value(), models.path());
     }
 
