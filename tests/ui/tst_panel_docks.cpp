@@ -211,36 +211,6 @@ class TestPanelDocks : public QObject {
         QTRY_COMPARE(dock.width(), chosen);
     }
 
-    // It has the widths in the layout alone.
-    void columns_ofAnEarlierVersion_keepTheUsersWidths() {
-        int chosen = 0;
-        {
-            WindowFixture f;
-            f.window->resize(1600, 768);
-            QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
-            settle();
-            const QDockWidget& list = dockOf(f, u"conversations");
-            const int before = list.width();
-            drag(*f.window, list.geometry().right() + 2, before + 60);
-            QTRY_VERIFY2(std::abs(list.width() - before - 60) < 12, qPrintable(QString::number(list.width())));
-            chosen = list.width();
-            f.window->close();
-        }
-        settings::kListWidth.remove();
-        settings::kInspectorWidth.remove();
-        WindowFixture f;
-        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
-        const QDockWidget& list = dockOf(f, u"conversations");
-        QTRY_COMPARE(list.width(), chosen);
-        settle();
-        f.window->resize(560, 420);
-        QTRY_VERIFY(list.isHidden());
-        f.window->resize(1600, 768);
-        QTRY_VERIFY(list.isVisible());
-        settle();
-        QTRY_COMPARE(list.width(), chosen);
-    }
-
     void columns_inALowerWindow_keepTheirWidths() {
         WindowFixture f;
         f.window->resize(1600, 800);

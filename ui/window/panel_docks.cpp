@@ -113,7 +113,6 @@ void PanelDocks::restore() {
     m_hasLayout = m_window.restoreState(settings::kWindowState.value(), kLayoutVersion);
     m_listWidth = settings::kListWidth.value();
     m_inspectorWidth = settings::kInspectorWidth.value();
-    m_adoptsWidths = m_hasLayout && !settings::kListWidth.kept() && !settings::kInspectorWidth.kept();
     m_columns->fit(m_window.size());
     m_rail->setVisible(m_columns->room() != SideColumns::Room::One);
 }
@@ -210,7 +209,6 @@ void PanelDocks::resizeColumns(bool narrows) {
         return;
     }
     m_window.layout()->activate();
-    adoptWidths();
     const Qt::DockWidgetArea areas[] = {Qt::RightDockWidgetArea, Qt::LeftDockWidgetArea};
     int wanted[2] = {};
     int spare = m_window.centralWidget()->width() - SideColumns::kConversationWidth;  // negative: it is short of that
@@ -251,19 +249,6 @@ void PanelDocks::keepWidths() {
         }
     }
     m_widthsBefore.clear();
-}
-
-// A window without room for all columns has squeezed them.
-void PanelDocks::adoptWidths() {
-    if (!std::exchange(m_adoptsWidths, false) || m_columns->room() != SideColumns::Room::Three) {
-        return;
-    }
-    for (QDockWidget* each : column(Qt::LeftDockWidgetArea)) {
-        m_listWidth = each->width();
-    }
-    for (QDockWidget* each : column(Qt::RightDockWidgetArea)) {
-        m_inspectorWidth = each->width();
-    }
 }
 
 void PanelDocks::show(const QString& name) {

@@ -59,7 +59,6 @@ class PanelDocks : public QObject {
     // own; `narrows`: also where they are wider.
     void resizeColumns(bool narrows);
     void keepWidths();
-    void adoptWidths();  // of a layout that an earlier version kept
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
     void settle();  // once docks have followed the window
@@ -72,7 +71,6 @@ class PanelDocks : public QObject {
     QSet<QDockWidget*> m_roomy;   // shown before, at our size or the user's
     bool m_hasLayout = false;     // the user's own
     bool m_wasShown = false;      // columns have their first widths
-    bool m_adoptsWidths = false;  // they are the user's, because only the layout was kept
     // By the user, who dragged the edge; 0: not yet. What a narrow window leaves does not
     // count.
     int m_listWidth = 0, m_inspectorWidth = 0;
