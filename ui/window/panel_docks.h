@@ -68,9 +68,9 @@ class PanelDocks : public QObject {
     SideColumns* m_columns;
     PanelRail* m_rail;  // the tabs; hidden where the window is narrow
     int m_nTabs = 0;
-    QSet<QDockWidget*> m_roomy;   // shown before, at our size or the user's
-    bool m_hasLayout = false;     // the user's own
-    bool m_wasShown = false;      // columns have their first widths
+    QSet<QDockWidget*> m_roomy;  // shown before, at our size or the user's
+    bool m_hasLayout = false;    // the user's own
+    bool m_wasShown = false;     // columns have their first widths
     // By the user, who dragged the edge; 0: not yet. What a narrow window leaves does not
     // count.
     int m_listWidth = 0, m_inspectorWidth = 0;
