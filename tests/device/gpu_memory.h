@@ -16,8 +16,9 @@ namespace offstage::kernels {
 
 using W = WeightType;
 
-// Random codes with scales of some thousandths.
+// Random codes with scales of some thousandths, or random values of that size.
 inline void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std::minstd_rand& random) {
+    constexpr std::uint16_t kThousandth = 0x3a83;  // of bf16, and the upper half of a float32
     for (std::byte& byte : data) byte = static_cast<std::byte>(random() >> 8);
     if (is_packed(type)) {
         const PackedRow row = packed_row(type, n_cols);
@@ -26,6 +27,9 @@ inline void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std:
             for (std::size_t s = 0; s < static_cast<std::size_t>(row.codes); s += sizeof super) {
                 std::memcpy(data.data() + at + s, &super, sizeof super);
             }
+            for (std::size_t g = 0; row.n_supers == 0 && g < static_cast<std::size_t>(row.n_groups); ++g) {
+                std::memcpy(data.data() + at + static_cast<std::size_t>(row.scales) + 2 * g, &kThousandth, 2);
+            }
         }
         return;
     }
@@ -33,6 +37,15 @@ inline void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std:
     const auto block_bytes = static_cast<std::size_t>(format.block_bytes);
     constexpr std::uint16_t kScale = 0x0419;  // 6e-5: it is multiplied by codes of up to 63 once more
     constexpr std::uint16_t kOnlyScale = 0x1419;
+    if (!format.is_blocks()) {
+        const std::size_t bytes = type == W::kF32 ? 4 : 2;
+        for (std::size_t at = bytes - 2; at + 2 <= data.size(); at += bytes) {
+            const std::uint16_t sign = std::to_integer<std::uint16_t>(data[at]) << 15;
+            const std::uint16_t value = sign | (type == W::kF16 ? kOnlyScale : kThousandth);
+            std::memcpy(&data[at], &value, 2);
+        }
+        return;
+    }
     for (std::size_t block = 0; block + block_bytes <= data.size(); block += block_bytes) {
         for (const int at : {format.scale_at, format.minimum_at}) {
             if (at >= 0) std::memcpy(&data[block] + at, type == W::kQ4_0 ? &kOnlyScale : &kScale, sizeof kScale);
