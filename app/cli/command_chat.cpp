@@ -119,8 +119,8 @@ class Chat {
         if (!options_.system.empty()) messages_.push_back({engine::Role::kSystem, options_.system});
     }
 
-    // Questions about the program are answered from the manual: the demo model knows it as it
-    // was when that was trained.
+    // Questions about the program are answered from the manual: the demo model knows it
+    // as it was when that was trained.
     void answer(const std::string& text) {
         const auto known = manual_ ? manual_->answer_of(text) : std::nullopt;
         if (known) {

@@ -111,6 +111,15 @@ void Arena::set_budget(std::uint64_t bytes) {
                     messages::budget_below_use(ByteSize{bytes}, place_, ByteSize{usage_.used_bytes}));
     }
     usage_.budget_bytes = bytes;
+    usage_.high_water_bytes = usage_.used_bytes;
+    source_.set_limit(bytes - beside_bytes_);
+}
+
+void Arena::lower_budget(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes = std::max(bytes, usage_.used_bytes);
+    if (bytes >= usage_.budget_bytes) return;
+    usage_.budget_bytes = bytes;
     if (usage_.high_water_bytes > bytes) usage_.high_water_bytes = usage_.used_bytes;
     source_.set_limit(bytes - beside_bytes_);
 }

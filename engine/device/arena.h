@@ -88,9 +88,12 @@ class Arena {
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
-    // Sets a new budget, at least the used bytes (otherwise Error kInvalidInput). A
-    // high-water mark above it restarts at the present use.
+    // Sets a new budget, at least the used bytes (otherwise Error kInvalidInput). The
+    // high-water mark restarts at the present use.
     void set_budget(std::uint64_t bytes);
+    // The same to these bytes or to what is used, unless that is more than the budget.
+    // Keeps the high-water mark where it is no more than that.
+    void lower_budget(std::uint64_t bytes);
 
     // Tests and drills: the n-th allocation from now fails (1: the next) as if the device
     // had no more memory; 0: none.

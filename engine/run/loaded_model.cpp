@@ -119,8 +119,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     device().fail_copy(0);
     // An emulated device's memory is a part of the RAM that was free, and so of the
     // arena's budget until here.
-    const ArenaUsage usage = ram().usage();
-    if (planned_ram > 0 && planned_ram < usage.budget_bytes) ram().set_budget(std::max(planned_ram, usage.used_bytes));
+    if (planned_ram > 0) ram().lower_budget(planned_ram);
     describe(dense_bytes);
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
 }

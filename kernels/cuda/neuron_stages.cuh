@@ -1,8 +1,8 @@
 #pragma once
 // w2 by neurons on its way through shared memory: what a thread block reads of 16
-// neurons, 16 blocks of 64 columns. Copies have 16 bytes, and a neuron's scales come once for all
-// of these columns: warps that read their own blocks where they lie touch a line of the
-// cache for each neuron's byte.
+// neurons, 16 blocks of 64 columns. Copies have 16 bytes, and a neuron's scales come once
+// for all of these columns: warps that read their own blocks where they lie touch a line
+// of the cache for each neuron's byte.
 
 #include <cstdint>
 

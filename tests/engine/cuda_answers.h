@@ -27,11 +27,11 @@ struct Greedy {
     std::vector<std::vector<float>> logits;
 };
 
-inline Greedy greedy(engine::LoadedModel& model, const std::vector<engine::TokenId>& prompt) {
+inline Greedy greedy(engine::LoadedModel& model, const std::vector<engine::TokenId>& prompt, int n_tokens = kTokens) {
     engine::KvSequence sequence = model.new_sequence();
     Greedy result;
     std::span<const engine::TokenId> next(prompt);
-    for (int i = 0; i < kTokens; ++i) {
+    for (int i = 0; i < n_tokens; ++i) {
         const engine::Segment segment{&sequence, next};
         if (model.forward().step({&segment, 1}, engine::Forward::Logits::kLast, {}) != engine::Forward::Outcome::kDone)
             return {};

@@ -81,7 +81,8 @@ class TestArena : public QObject {
     void block_moves_with_its_memory();
     void block_assigned_over_gives_back();
     void set_budget_below_use_is_refused();
-    void budget_below_high_water_starts_it_again();
+    void set_budget_starts_high_water_again();
+    void lower_budget_keeps_high_water();
     void threads_share_an_arena();
     void uses_have_names();
     void host_memory_is_zeroed_and_aligned();
@@ -226,15 +227,29 @@ void TestArena::set_budget_below_use_is_refused() {
     QCOMPARE(arena.available_bytes(), 0u);
 }
 
-void TestArena::budget_below_high_water_starts_it_again() {
+void TestArena::set_budget_starts_high_water_again() {
+    CountingSource source;
+    Arena arena("a test", source, 4096);
+    { const DeviceBlock block = arena.allocate(4096, MemoryUse::kDense, "a"); }
+    const DeviceBlock block = arena.allocate(512, MemoryUse::kDense, "b");
+    arena.set_budget(2048);
+    QCOMPARE(arena.usage().high_water_bytes, 512u);
+}
+
+void TestArena::lower_budget_keeps_high_water() {
     CountingSource source;
     Arena arena("a test", source, 4096);
     { const DeviceBlock block = arena.allocate(3072, MemoryUse::kDense, "a"); }
     const DeviceBlock block = arena.allocate(512, MemoryUse::kDense, "b");
-    arena.set_budget(3072);
+    arena.lower_budget(8192);
+    QCOMPARE(arena.usage().budget_bytes, 4096u);
+    arena.lower_budget(3072);
+    QCOMPARE(arena.usage().budget_bytes, 3072u);
     QCOMPARE(arena.usage().high_water_bytes, 3072u);
-    arena.set_budget(2048);
+    arena.lower_budget(2048);
     QCOMPARE(arena.usage().high_water_bytes, 512u);
+    arena.lower_budget(0);
+    QCOMPARE(arena.usage().budget_bytes, 512u);
 }
 
 void TestArena::threads_share_an_arena() {

@@ -98,20 +98,21 @@ class TestCudaModelOnHost : public QObject {
         if (policy == QStringLiteral("transfer")) on_gpu.prefetch = PrefetchMode::kAlways;
         on_cpu.theta = on_gpu.theta = 0.5;
         LoadedModel cpu(on_cpu, LoadedModel::Text::kNotNeeded, {}, {});
-        const Greedy expected = greedy(cpu, prompts_[0]);
+        const int n_tokens = std::max(3, kTokens);  // or a median says nothing
+        const Greedy expected = greedy(cpu, prompts_[0], n_tokens);
         const double effect = relativeError(expected.logits[0], expected_[0].logits[0]);
         QVERIFY2(effect > 0.1, qPrintable(QString::number(effect)));
         auto gpu = loadModel(on_gpu);
-        const Greedy got = greedy(*gpu, prompts_[0]);
+        const Greedy got = greedy(*gpu, prompts_[0], n_tokens);
         QCOMPARE(got.tokens, expected.tokens);
-        // Different rounding sometimes moves a neuron across the theta: of one token in
-        // three, and of one of the two under sanitizers.
+        // Different rounding sometimes moves a neuron across the theta; most tokens have
+        // none of those.
         std::vector<double> errors;
         for (std::size_t t = 0; t < got.logits.size(); ++t) {
             errors.push_back(relativeError(got.logits[t], expected.logits[t]));
         }
         std::sort(errors.begin(), errors.end());
-        const double median = errors[(errors.size() - 1) / 2];
+        const double median = errors[errors.size() / 2];
         QVERIFY2(median < 1e-2, qPrintable(QString::number(median)));
         QVERIFY2(errors.back() < 5e-2, qPrintable(QString::number(errors.back())));
         const DispatchTotals& totals = gpu->dispatcher().totals();

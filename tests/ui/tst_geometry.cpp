@@ -141,8 +141,12 @@ QStringList faultsOf(const QWidget& root) {
         };
         const QWidget* parent = w->parentWidget();
         const auto* area = qobject_cast<const QAbstractScrollArea*>(parent->parentWidget());
-        const bool scrolls = area != nullptr && area->viewport() == parent;
-        if (!scrolls && !parent->rect().contains(w->geometry()) && !mayBeCut(*w)) {
+        QRect room = parent->rect();
+        if (area != nullptr && area->viewport() == parent) {  // it scrolls to what is above and below
+            room.setTop(w->y());
+            room.setHeight(w->height());
+        }
+        if (!room.contains(w->geometry()) && !mayBeCut(*w)) {
             said(QStringLiteral("outside of %1").arg(QString::fromLatin1(parent->metaObject()->className())));
         }
         if (!isScrolled(*w) && root.isAncestorOf(w) &&

@@ -12,6 +12,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "tests/ui/drag_edge.h"
 #include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/settings.h"
@@ -41,16 +42,6 @@ PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
 // Some of it is visible on the screen.
 bool canBeSeen(const QDockWidget& dock) {
     return !dock.visibleRegion().isEmpty();
-}
-
-// The user drags the edge between two docks.
-void drag(QMainWindow& window, int from, int to) {
-    const int y = window.height() / 2;
-    QTest::mousePress(&window, Qt::LeftButton, {}, {from, y});
-    QTest::mouseMove(&window, {to, y});
-    QCoreApplication::processEvents();
-    QTest::mouseRelease(&window, Qt::LeftButton, {}, {to, y});
-    QCoreApplication::processEvents();
 }
 
 // Docks find their places in a few turns.
@@ -194,7 +185,7 @@ class TestPanelDocks : public QObject {
         actionOf(f, u"cache").trigger();
         QTRY_VERIFY(canBeSeen(dock));
         settle();
-        drag(*f.window, dock.x() - 3, dock.geometry().right() - 700);
+        test::dragEdge(*f.window, dock.x() - 3, dock.geometry().right() - 700);
         QTRY_VERIFY2(std::abs(dock.width() - 700) < 12, qPrintable(QString::number(dock.width())));
         settle();
         const int chosen = dock.width();

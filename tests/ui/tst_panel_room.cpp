@@ -18,6 +18,7 @@
 #include <QToolButton>
 #include <QTranslator>
 
+#include "tests/ui/drag_edge.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
 #include "tests/ui/no_machines.h"
@@ -395,14 +396,6 @@ class TestPanelRoom : public QObject {
         QDockWidget& list = show(QStringLiteral("conversations"));
         QDockWidget& inspector = show(QStringLiteral("whatIf"));
         QTRY_VERIFY(list.isVisible() && inspector.isVisible());
-        const auto drag = [&](int from, int to) {
-            const int y = 300;
-            QTest::mousePress(m_window.get(), Qt::LeftButton, {}, {from, y});
-            QTest::mouseMove(m_window.get(), {to, y});
-            QCoreApplication::processEvents();
-            QTest::mouseRelease(m_window.get(), Qt::LeftButton, {}, {to, y});
-            QCoreApplication::processEvents();
-        };
         const auto shrinkAndGrow = [&] {
             m_window->resize(560, 420);
             QTRY_COMPARE(m_window->size(), QSize(560, 420));
@@ -416,7 +409,7 @@ class TestPanelRoom : public QObject {
         shrinkAndGrow();
         QTRY_VERIFY2(list.width() >= SideColumns::kListWidth, qPrintable(QString::number(list.width())));
         QTRY_VERIFY2(inspector.width() <= 420, qPrintable(QString::number(inspector.width())));
-        drag(list.geometry().right() + 2, 262);
+        dragEdge(*m_window, list.geometry().right() + 2, 262);
         QTRY_VERIFY2(std::abs(list.width() - 260) < 12, qPrintable(QString::number(list.width())));
         const int chosen = list.width();
         shrinkAndGrow();

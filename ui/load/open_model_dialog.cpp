@@ -33,6 +33,12 @@ constexpr int kOfferDelayMs = 600;  // an estimate of each model that is offered
 constexpr int kPartsGap = 14;
 constexpr int kSideBySide = 84;  // characters: a narrower dialog has the list above the choices
 
+// Where a choice begins before the first one: beside the model that is named, or else in
+// a folder where models are looked for.
+QString modelsBeside(const QString& model) {
+    return QFileInfo(model).isAbsolute() ? QFileInfo(model).path() : settings::kModelFolders.value().value(0);
+}
+
 }  // namespace
 
 engine::FitHeld heldBy(const EngineController& engine) {
@@ -172,16 +178,6 @@ void OpenModelDialog::resizeEvent(QResizeEvent* event) {
     QDialog::resizeEvent(event);
     arrange();
 }
-
-namespace {
-
-// Where a choice begins before the first one: beside the model that is named, or else in
-// a folder where models are looked for.
-QString modelsBeside(const QString& model) {
-    return QFileInfo(model).isAbsolute() ? QFileInfo(model).path() : settings::kModelFolders.value().value(0);
-}
-
-}  // namespace
 
 void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen, const QString& model) {
     const QStringList filters{
