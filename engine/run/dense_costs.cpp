@@ -384,8 +384,8 @@ DenseCosts kept_or_measured_dense(const DenseProbeModel& model, Backend& device,
                                   const MeasurementStore& cache, const std::stop_token& stop, bool anew, bool checks) {
     const CostPlace place = place_of(device, operations);
     return kept_or_measured(
-        anew ? std::nullopt : known_dense_costs(model, place, nullptr, cache), checks,
-        [&](DenseCosts& kept) { return dense_costs_hold(model, kept, device, operations, cache, stop); },
+        known_dense_costs(model, place, nullptr, cache), anew || checks,
+        [&](DenseCosts& kept) { return !anew && dense_costs_hold(model, kept, device, operations, cache, stop); },
         [&](CostDoubt doubt) {
             DenseCosts costs = measured_dense(model, device, operations, stop);
             costs.doubt = doubt;

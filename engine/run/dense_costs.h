@@ -89,9 +89,10 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 // On a device: accounted where it is emulated, otherwise stored costs, otherwise measured
 // now with random weights (some seconds) and stored. Large models are measured by some of
 // their layers and a part of their head, for which the device must have room; without
-// room, the costs are unknown. `anew`: ignores stored costs. `checks`: times a step of
-// one token again, and measures all again if the stored costs do not hold, are old or in
-// doubt (MeasurementStore::notes()). Throws Error (kCancelled, kDevice).
+// room, the costs are unknown. `anew`: ignores stored costs, but a doubt of them counts as
+// answered. `checks`: times a step of one token again, and measures all again if the
+// stored costs do not hold, are old or in doubt (MeasurementStore::notes()). Throws Error
+// (kCancelled, kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                        const MeasurementStore& cache, const std::stop_token& stop, bool anew = false,
                        bool checks = true);

@@ -231,14 +231,18 @@ class TestLoadCosts : public QObject, ReplanSetup {
             LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
             return run_bench(model, {8, 24, 1}, {}).note.english();
         };
-        const std::string note = note_of_run();
+        std::string note;
+        for (int run = 0; note.empty() && run < 20; ++run) note = note_of_run();  // a disturbed run says nothing
         QVERIFY2(note.find("measured again when the model is loaded next") != std::string::npos, note.c_str());
         const CostTable wrong = kept_table(request);
         QVERIFY(wrong.doubt == CostDoubt::kRaised);
-        QCOMPARE(note_of_run(), std::string());  // measured again, and no doubt is raised twice
+        QCOMPARE(note_of_run(), std::string());  // measured again
         const CostTable again = kept_table(request);
         QVERIFY(again.cpu_expert.front().us < wrong.cpu_expert.front().us / 10);
         QVERIFY(again.doubt == CostDoubt::kAnswered);
+        // No doubt is raised twice: not of the experts, and not of the dense part either.
+        scale_kept(request, 1000);
+        for (int run = 0; run < 3; ++run) QCOMPARE(note_of_run(), std::string());
     }
 
     // The disk's stored costs age, are doubted and are checked like other costs.
