@@ -95,6 +95,11 @@ void configure_qwen35(GgufConfig& c) {
     configure_qwen35_layers(c);
 }
 
+void configure_qwen3_next(GgufConfig& c) {
+    configure_qwen35(c);
+    c.set("linear_value_heads_tiled", false);
+}
+
 void configure_qwen3(GgufConfig& c) {
     c.take("norm_topk_prob", "norm_top_k_prob", true);
 }
@@ -287,6 +292,7 @@ std::span<const GgufFamily> gguf_families() {
         interleaved(row(kMixtral, "llama", configure_small)),
         row(kQwen2Moe, "qwen2moe", configure_qwen2),
         row(kQwen3Moe, "qwen3moe", configure_qwen3),
+        with_kv_heads_of_layers(with_norm(row(kQwen3Next, "qwen3next", configure_qwen3_next), "post_attention_norm")),
         with_kv_heads_of_layers(
             also(with_norm(row(kQwen35MoeText, "qwen35moe", configure_qwen35), "post_attention_norm"), nullptr,
                  kQwen35Names)),
@@ -358,6 +364,8 @@ ModelSpec read_gguf_spec(const fs::path& file, std::vector<Message>* notes) {
     spec.gguf.fused_qkv = config.any_layer_has("attn_qkv.weight");
     spec.gguf.fused_qkv_bias = config.any_layer_has("attn_qkv.bias");
     spec.gguf.joined_kv_b = config.any_layer_has("attn_kv_b.weight");
+    spec.gguf.joined_delta_net = config.any_layer_has("ssm_in.weight");
+    spec.gguf.joined_rates = config.any_layer_has("ssm_ba.weight");
     spec.gguf.fused_gate_up = config.any_layer_has("ffn_gate_up_exps.weight");
     spec.gguf.separate_experts = config.any_layer_has("ffn_gate.0.weight");
     take_optional_tensors(config, spec);

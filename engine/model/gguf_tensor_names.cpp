@@ -158,8 +158,13 @@ std::vector<TensorPart> one_part(const std::string& name, const DenseTensor& ten
     return {{name, {tensor.n_cols}}};
 }
 
-std::vector<TensorPart> delta_net_parts_of(const DenseTensor& tensor) {
+std::vector<TensorPart> delta_net_parts_of(const ModelSpec& spec, const DeltaNetSpec& delta_net,
+                                           const DenseTensor& tensor) {
     const std::string p = block(tensor.layer);
+    if (tensor.role == TensorRole::kDecayAndBeta ? spec.gguf.joined_rates : spec.gguf.joined_delta_net) {
+        auto parts = parts_by_key_head(delta_net, tensor, p + "ssm_in.weight", p + "ssm_ba.weight");
+        if (!parts.empty()) return parts;
+    }
     for (const PlainName& plain : kDeltaNetNames) {
         if (plain.role == tensor.role) return one_part(p + plain.name, tensor, plain.is_matrix);
     }
@@ -188,7 +193,7 @@ std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor&
     const std::string p = block(tensor.layer);
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
     if (layer != nullptr && layer->delta_net() != nullptr) {
-        if (auto parts = delta_net_parts_of(tensor); !parts.empty()) return parts;
+        if (auto parts = delta_net_parts_of(spec, *layer->delta_net(), tensor); !parts.empty()) return parts;
     }
     for (const PlainName& plain : kPlainNames) {
         if (plain.role == tensor.role)

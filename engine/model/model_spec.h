@@ -197,6 +197,8 @@ struct GgufVariant {
     bool fused_qkv = false;         // attn_qkv.weight
     bool fused_qkv_bias = false;    // attn_qkv.bias; either may be without the other
     bool joined_kv_b = false;       // attn_kv_b, not attn_k_b and attn_v_b
+    bool joined_delta_net = false;  // ssm_in, not attn_qkv and attn_gate
+    bool joined_rates = false;      // ssm_ba, not ssm_alpha and ssm_beta
     bool fused_gate_up = false;     // ffn_gate_up_exps
     bool separate_experts = false;  // ffn_gate.0 and so on, as the first files had them
 };

@@ -162,7 +162,7 @@ class TestGguf : public QObject {
         QTest::addColumn<QString>("name");
         const QDir folder(sourcePath(QStringLiteral("tests/engine/data/gguf")));
         const QStringList files = folder.entryList({QStringLiteral("*.gguf")});
-        QVERIFY(files.size() >= 17);
+        QVERIFY(files.size() >= 18);
         for (const QString& name : files) QTest::newRow(qPrintable(name)) << name.chopped(5);
     }
     void converted_computesAsTransformers() {
@@ -387,6 +387,43 @@ class TestGguf : public QObject {
         const QString error = sentence_of([&] { specOf(writer); });
         QVERIFY2(error.contains(QStringLiteral("tensor \"blk.0.ffn_gate_up_exps.weight\" is not supported")),
                  qPrintable(error));
+    }
+
+    // The first files of Qwen3-Next have one tensor for queries, keys, values and gates,
+    // with the rows of a key head together.
+    void qwen3Next_joinedByKeyHead_computesTheSame() {
+        const GgufParts parts(QStringLiteral("qwen3_next_bf16"));
+        GgufWriter writer = parts.pairs();
+        constexpr std::size_t kKeyHeads = 2, kKey = 8, kValue = 3 * 12, kRowBytes = 32 * 2;
+        std::map<std::string, std::string> qkv;
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            if (name.ends_with(".attn_qkv.weight")) qkv[name.substr(0, name.size() - 15)] = parts.bytesOf(tensor);
+        }
+        QCOMPARE(qkv.size(), std::size_t{3});
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            if (name.ends_with(".attn_qkv.weight")) continue;
+            if (!name.ends_with(".attn_gate.weight")) {
+                writer.add_tensor(name, GgufParts::shapeOf(tensor), tensor.type, parts.bytesOf(tensor));
+                continue;
+            }
+            const std::string block = name.substr(0, name.size() - 16);
+            const std::string& first = qkv.at(block);
+            const std::string gates(parts.bytesOf(tensor));
+            std::string joined;
+            for (std::size_t head = 0; head < kKeyHeads; ++head) {
+                const auto rows = [&](const std::string& from, std::size_t begin, std::size_t n) {
+                    joined += from.substr((begin + head * n) * kRowBytes, n * kRowBytes);
+                };
+                rows(first, 0, kKey);
+                rows(first, kKeyHeads * kKey, kKey);
+                rows(first, 2 * kKeyHeads * kKey, kValue);
+                rows(gates, 0, kValue);
+            }
+            writer.add_tensor(block + "ssm_in.weight", {kKeyHeads * 2 * (kKey + kValue), 32}, tensor.type, joined);
+        }
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("qwen3_next_bf16"))));
     }
 
     // Heads of each layer, none in the recurrent ones, which no other key here names. The

@@ -23,7 +23,8 @@ from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, Deepsee
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
-                          Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM)
+                          Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
+                          Qwen3NextForCausalLM)
 
 import deepseek_moe
 
@@ -41,6 +42,7 @@ FEWEST_TOKENS = 12             # different ones in a greedy answer
 LARGEST_SIZE = 300_000  # bytes of one folder
 
 CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
+           "qwen3_next": (Qwen3NextConfig, Qwen3NextForCausalLM),
            "qwen3_5_moe": (Qwen3_5MoeTextConfig, Qwen3_5MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
@@ -103,6 +105,13 @@ CASES = {
              max_position_embeddings=512, use_sliding_window=True, sliding_window=20, max_window_layers=1,
              rope_parameters=dict(rope_type="default", rope_theta=100.0)),
         dict(v4=True, longest=160, prompt=150)),
+    "qwen3_next_bf16": (
+        "qwen3_next", torch.bfloat16,
+        dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
+             num_experts=12, num_experts_per_tok=4, moe_intermediate_size=12, shared_expert_intermediate_size=24,
+             linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=8, linear_value_head_dim=12,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.25)),
+        dict(v4=True, extra=dict(full_attention_interval=4))),
     "qwen3_5_moe_bf16": (
         "qwen3_5_moe", torch.bfloat16,
         dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
@@ -340,7 +349,7 @@ def draw_weights(model: torch.nn.Module) -> None:
                 middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
                     middle = 0.9  # scores are not scaled
-                if model.config.model_type == "qwen3_5_moe_text" and ".linear_attn." not in key:
+                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next") and ".linear_attn." not in key:
                     middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
@@ -396,16 +405,18 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
         kind = rope.pop("rope_type")
         rope.pop("type", None)
         # DeepSeek's files say "type", Qwen's "rope_type".
-        name = "rope_type" if config["model_type"] in ("qwen3_moe", "gpt_oss") else "type"
+        name = "rope_type" if config["model_type"] in ("qwen3_moe", "qwen3_next", "gpt_oss") else "type"
         share = rope.pop("partial_rotary_factor", None)
-        if share is not None and config["model_type"] == "glm4_moe":
+        if share is not None and config["model_type"] in ("glm4_moe", "qwen3_next"):
             config["partial_rotary_factor"] = share
         config["rope_scaling"] = None if kind == "default" else {**rope, name: kind}
         config["torch_dtype"] = config.pop("dtype")
         config["transformers_version"] = "4.51.0"
         for key in ("qk_head_dim", "rope_interleave"):
             config.pop(key, None)
-        if config["model_type"] in ("qwen3_moe", "qwen2_moe", "olmoe"):
+        if config["model_type"] == "qwen3_next":
+            config.pop("layer_types")  # full_attention_interval says it
+        if config["model_type"] in ("qwen3_moe", "qwen3_next", "qwen2_moe", "olmoe"):
             config["num_experts"] = config.pop("num_local_experts", config.get("num_experts"))
         elif config["model_type"].startswith("deepseek"):
             config.pop("head_dim", None)  # transformers 5 writes qk_rope_head_dim under this name too

@@ -6,10 +6,10 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {&kMixtral,     &kQwen2Moe,         &kQwen3Moe,   &kQwen35Moe,  &kQwen35MoeText,
-                                  &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,      &kGlm4Moe,
-                                  &kGlm4MoeLite, &kMinimaxM2,        &kPhiMoe,     &kPhimoe,     &kDbrx,
-                                  &kGraniteMoe,  &kGraniteMoeShared, &kGemma4,     &kGemma4Text, &kGptOss};
+constexpr std::array kFamilies = {
+    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,   &kQwen35MoeText, &kDeepseekMoe,
+    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite, &kMinimaxM2,     &kPhiMoe,
+    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,      &kGemma4Text,    &kGptOss};
 
 }  // namespace
 
@@ -115,6 +115,30 @@ TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, st
     const std::int64_t both = 2 * attention.head_dim;
     return {
         std::move(name), {attention.n_heads * both, n_cols}, both, gate ? attention.head_dim : 0, attention.head_dim};
+}
+
+std::vector<TensorPart> parts_by_key_head(const DeltaNetSpec& delta_net, const DenseTensor& tensor,
+                                          const std::string& projections, const std::string& rates) {
+    const std::int64_t key = delta_net.key_dim;
+    const std::int64_t n_values = delta_net.n_value_heads / delta_net.n_key_heads;
+    const std::int64_t value = n_values * delta_net.value_dim;
+    const auto rows = [&](std::int64_t first, std::int64_t count) {
+        const std::int64_t block = 2 * (key + value);
+        return TensorPart{projections, {delta_net.n_key_heads * block, tensor.n_cols}, block, first, count};
+    };
+    const auto rate = [&](std::int64_t first) {
+        return TensorPart{rates, {2 * delta_net.n_value_heads, tensor.n_cols}, 2 * n_values, first, n_values};
+    };
+    switch (tensor.role) {
+        case TensorRole::kQkv:
+            return {rows(0, key), rows(key, key), rows(2 * key, value)};
+        case TensorRole::kOutputGate:
+            return {rows(2 * key + value, value)};
+        case TensorRole::kDecayAndBeta:
+            return {rate(n_values), rate(0)};
+        default:
+            return {};
+    }
 }
 
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert) {

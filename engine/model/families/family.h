@@ -85,6 +85,7 @@ struct Family {
 extern const Family kMixtral;
 extern const Family kQwen2Moe;
 extern const Family kQwen3Moe;
+extern const Family kQwen3Next;
 extern const Family kQwen35Moe;
 extern const Family kQwen35MoeText;
 extern const Family kDeepseekMoe;
@@ -124,6 +125,10 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
 // Queries, or the gates of a head's output, where a head has the rows of both: first
 // those.
 TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, std::int64_t n_cols, bool gate);
+// What one tensor has together for each key head of a delta net: `projections` the rows of
+// query, key, values and output gate, `rates` those of beta and decay. Empty: another role.
+std::vector<TensorPart> parts_by_key_head(const DeltaNetSpec& delta_net, const DenseTensor& tensor,
+                                          const std::string& projections, const std::string& rates);
 // mlp.experts.N.gate_proj, up_proj and down_proj, or fused below mlp.experts.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.
@@ -136,6 +141,9 @@ ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::
 void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
+// Qwen3.5's text model, which Qwen3-Next has in most parts, too.
+void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
+std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor);
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);

@@ -28,36 +28,6 @@ DeltaNetSpec read_delta_net(const ConfigFields& config, const ModelSpec& spec, c
     return delta_net;
 }
 
-void read_text(const ConfigFields& config, ModelSpec& spec) {
-    config.read_common(spec, {}, {});
-    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
-    if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
-    GroupedQuerySpec attention = config.grouped_query(spec, 2, 1e4, 0.25);
-    attention.qk_norm = QkNorm::kPerHead;
-    attention.qk_norm_eps = spec.norm.eps;
-    attention.output_gate = true;
-    const DeltaNetSpec delta_net = read_delta_net(config, spec, attention.rope);
-    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 512), {"num_experts"}, 256, 8);
-    moe.router.renormalise = true;
-    moe.shared_dim = config.dim("shared_expert_intermediate_size", 512);
-    moe.shared_gate = true;
-    const auto n_layers = spec.layers.size();
-    const auto is_linear = config.layers_of_type("linear_attention", n_layers);
-    const std::int64_t interval = config.count("full_attention_interval", 1, kMostLayers, 4);
-    bool any_attention = false;
-    for (std::size_t l = 0; l < n_layers; ++l) {
-        const bool linear = is_linear ? (*is_linear)[l] : (static_cast<std::int64_t>(l) + 1) % interval != 0;
-        spec.layers[l].ffn = moe;
-        spec.layers[l].attention = linear ? AttentionSpec(delta_net) : AttentionSpec(attention);
-        any_attention = any_attention || !linear;
-    }
-    if (!any_attention) config.reject("num_hidden_layers", messages::a_model_with_full_attention);
-}
-
-void read_qwen35(const ConfigFields& config, ModelSpec& spec) {
-    read_language_model(config, spec, read_text);
-}
-
 std::vector<TensorPart> delta_net_parts(const DenseTensor& tensor) {
     const std::string p = layer_prefix(tensor.layer) + "linear_attn.";
     const std::vector<std::int64_t> matrix = {tensor.n_rows, tensor.n_cols};
@@ -87,7 +57,35 @@ std::vector<TensorPart> delta_net_parts(const DenseTensor& tensor) {
     }
 }
 
-std::vector<TensorPart> plain_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+}  // namespace
+
+void read_qwen35_text(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, {}, {});
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
+    GroupedQuerySpec attention = config.grouped_query(spec, 2, 1e4, 0.25);
+    attention.qk_norm = QkNorm::kPerHead;
+    attention.qk_norm_eps = spec.norm.eps;
+    attention.output_gate = true;
+    const DeltaNetSpec delta_net = read_delta_net(config, spec, attention.rope);
+    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 512), {"num_experts"}, 256, 8);
+    moe.router.renormalise = true;
+    moe.shared_dim = config.dim("shared_expert_intermediate_size", 512);
+    moe.shared_gate = true;
+    const auto n_layers = spec.layers.size();
+    const auto is_linear = config.layers_of_type("linear_attention", n_layers);
+    const std::int64_t interval = config.count("full_attention_interval", 1, kMostLayers, 4);
+    bool any_attention = false;
+    for (std::size_t l = 0; l < n_layers; ++l) {
+        const bool linear = is_linear ? (*is_linear)[l] : (static_cast<std::int64_t>(l) + 1) % interval != 0;
+        spec.layers[l].ffn = moe;
+        spec.layers[l].attention = linear ? AttentionSpec(delta_net) : AttentionSpec(attention);
+        any_attention = any_attention || !linear;
+    }
+    if (!any_attention) config.reject("num_hidden_layers", messages::a_model_with_full_attention);
+}
+
+std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
     if (layer != nullptr && layer->delta_net() != nullptr) {
         if (auto parts = delta_net_parts(tensor); !parts.empty()) return parts;
@@ -118,8 +116,14 @@ std::vector<TensorPart> plain_parts(const ModelSpec& spec, const DenseTensor& te
     return parts;
 }
 
+namespace {
+
+void read_qwen35(const ConfigFields& config, ModelSpec& spec) {
+    read_language_model(config, spec, read_qwen35_text);
+}
+
 std::vector<TensorPart> qwen35_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    return in_language_model(spec, plain_parts(spec, tensor));
+    return in_language_model(spec, qwen35_text_parts(spec, tensor));
 }
 
 ExpertParts qwen35_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
