@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
 #include <QPixmap>
+#include <QRegularExpression>
 #include <QStandardPaths>
 #include <QTextStream>
 #include <QTimer>
@@ -48,6 +50,26 @@ QString findDemoModel() {
 struct Main {
     Q_DECLARE_TR_FUNCTIONS(main)
 };
+
+[[noreturn]] void refuse(const QString& sentence) {
+    QTextStream(stderr) << sentence << '\n';
+    std::exit(2);
+}
+
+// Ends the program where the option has a value of another form than the expected one.
+void expect(bool isRight, const QCommandLineParser& parser, const char* option, const QString& form) {
+    if (parser.isSet(QLatin1String(option)) && !isRight) {
+        refuse(
+            Main::tr("--%1 %2: expected is %3.").arg(QLatin1String(option), parser.value(QLatin1String(option)), form));
+    }
+}
+
+// "1280x800"; nothing: it is of another form.
+std::optional<QSize> sizeOf(const QString& text) {
+    static const QRegularExpression form(QStringLiteral("^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$"));
+    const QRegularExpressionMatch sides = form.match(text);
+    return sides.hasMatch() ? std::optional(QSize(sides.captured(1).toInt(), sides.captured(2).toInt())) : std::nullopt;
+}
 
 struct CommandLine {
     QString model;
@@ -94,15 +116,21 @@ CommandLine parse(const QApplication& app) {
 
     CommandLine line;
     line.model = parser.positionalArguments().value(0);
+    if (const QFileInfo file(line.model); file.exists()) {  // dialogs begin beside it
+        line.model = file.absoluteFilePath();
+    }
     line.prompt = parser.value(prompt);
     line.screenshot = parser.value(screenshot);
     line.separate = parser.isSet(separate) || !line.screenshot.isEmpty();
     line.newChat = parser.isSet(newChat);
     line.window.reopensLast = !line.newChat && line.prompt.isEmpty() && line.screenshot.isEmpty();
-    const QStringList sides = parser.value(size).split(u'x');
-    if (sides.size() == 2) {
-        line.size = QSize(sides[0].toInt(), sides[1].toInt());
-    }
+    const std::optional<QSize> sides = sizeOf(parser.value(size));
+    expect(sides.has_value(), parser, "size", Main::tr("WIDTHxHEIGHT, for example 1280x800"));
+    line.size = sides.value_or(QSize());
+    const QString named = parser.value(theme).toLower();
+    expect(named == offstage::ui::nameOf(offstage::ui::themeFromName(named)), parser, "theme",
+           Main::tr("system, light or dark"));
+    expect(offstage::ui::isLanguage(parser.value(language)), parser, "language", Main::tr("en, de or vi"));
     const QString chosen = parser.isSet(theme) ? parser.value(theme) : qEnvironmentVariable("OFFSTAGE_THEME");
     if (!chosen.isEmpty()) {
         line.window.theme = offstage::ui::themeFromName(chosen);
@@ -117,8 +145,7 @@ CommandLine parse(const QApplication& app) {
         try {
             line.window.models.vramBytes = offstage::engine::parse_bytes(parser.value(vram).toStdString(), "--vram");
         } catch (const offstage::engine::Error& error) {
-            QTextStream(stderr) << error.what() << '\n';
-            std::exit(2);
+            refuse(QString::fromUtf8(error.what()));
         }
     }
     return line;
@@ -221,8 +248,7 @@ int main(int argc, char** argv) {
     // Another window may show that conversation, and what is typed is stored with it.
     line.window.reopensLast = line.window.reopensLast && instance.isFirst();
     if (!instance.isFirst() && !line.separate) {
-        const QFileInfo model(line.model);
-        if (instance.handOver({model.exists() ? model.absoluteFilePath() : line.model, line.prompt, line.newChat})) {
+        if (instance.handOver({line.model, line.prompt, line.newChat})) {
             return 0;
         }
     }

@@ -223,6 +223,16 @@ class TestCliStreams : public QObject {
         row("--version", ":7777", 0, "offstage ");
         row("--nosuch", "", 1, "nosuch");
         row("--new-chat", "", 1, "There is no display for a window");
+        // A value of another form is refused, with the one that is expected.
+        for (const char* size : {"foo", "1280", "1280x", "0x800", "12.5x4", "1280x800x2", ""}) {
+            row(("--size=" + std::string(size)).c_str(), "", 2, "WIDTHxHEIGHT, for example 1280x800");
+        }
+        row("--theme=blue", "", 2, "--theme blue: expected is system, light or dark");
+        row("--language=xx", "", 2, "--language xx: expected is en, de or vi");
+        row("--vram=much", "", 2, "--vram");
+        row("--size=640x480", "", 1, "There is no display for a window");
+        row("--theme=Dark", "", 1, "There is no display for a window");
+        row("--language=de_AT", "", 1, "Bildschirm");
     }
     void window_printsItsTexts_withoutADisplay() {
         QFETCH(QString, option);

@@ -8,6 +8,7 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -91,6 +92,27 @@ class TestWindowLoading : public QObject {
                 delete files;
             }
         }
+        dialog->reject();
+    }
+
+    // A model of the command line may be named from the folder that one is in.
+    void openWithOptions_beginsBesideARelativePath() {
+        const QTemporaryDir place;
+        QVERIFY(QDir(place.path()).mkdir(QStringLiteral("moe")));
+        const QString before = QDir::currentPath();
+        QVERIFY(QDir::setCurrent(place.path()));
+        const auto back = qScopeGuard([&before] { QDir::setCurrent(before); });
+        WindowFixture f;
+        settings::kLastFolder.set({});
+        QTest::keyClick(f.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() != nullptr);
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        dialog->path().setText(QStringLiteral("moe"));
+        QTest::mouseClick(&test::find<QPushButton>(*dialog, "Folder…"), Qt::LeftButton);
+        QTRY_VERIFY(dialog->findChild<QFileDialog*>() != nullptr);
+        auto* files = dialog->findChild<QFileDialog*>();
+        QCOMPARE(files->directory().canonicalPath(), QDir(place.path()).canonicalPath());
+        delete files;
         dialog->reject();
     }
 

@@ -23,20 +23,25 @@ QList<Language> languages() {
             {QStringLiteral("vi"), QStringLiteral("Tiếng Việt")}};
 }
 
+namespace {
+
+QString codeOf(const QString& named) {
+    return named.section(u'_', 0, 0).section(u'-', 0, 0).toLower();
+}
+
+}  // namespace
+
+bool isLanguage(const QString& named) {
+    const QList<Language> all = languages();
+    return std::any_of(all.begin(), all.end(),
+                       [code = codeOf(named)](const Language& language) { return language.code == code; });
+}
+
 QString chosenLanguage(const QString& named) {
-    const auto known = [](const QString& wanted) {
-        const QString code = wanted.section(u'_', 0, 0).section(u'-', 0, 0).toLower();
-        const QList<Language> all = languages();
-        return std::any_of(all.begin(), all.end(), [&](const Language& language) { return language.code == code; })
-                   ? code
-                   : QString();
-    };
     for (const QString& wanted : {named, settings::kLanguage.value(), QLocale::system().name()}) {
-        if (wanted.isEmpty()) {
-            continue;
+        if (!wanted.isEmpty()) {
+            return isLanguage(wanted) ? codeOf(wanted) : QStringLiteral("en");
         }
-        const QString code = known(wanted);
-        return code.isEmpty() ? QStringLiteral("en") : code;
     }
     return QStringLiteral("en");
 }

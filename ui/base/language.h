@@ -14,6 +14,8 @@ struct Language {
 
 // The languages of the window; English first.
 QList<Language> languages();
+// "de", "de_AT": one of these.
+bool isLanguage(const QString& named);
 // The language from the command line, the user's choice (QSettings "language") or the
 // system; "en" if it is not supported.
 QString chosenLanguage(const QString& named);

@@ -36,7 +36,9 @@ constexpr int kSideBySide = 84;  // characters: a narrower dialog has the list a
 // Where a choice begins before the first one: beside the model that is named, or else in
 // a folder where models are looked for.
 QString modelsBeside(const QString& model) {
-    return QFileInfo(model).isAbsolute() ? QFileInfo(model).path() : settings::kModelFolders.value().value(0);
+    const QFileInfo named(model);
+    const bool isPlace = named.isAbsolute() || (!model.isEmpty() && named.exists());
+    return isPlace ? named.absolutePath() : settings::kModelFolders.value().value(0);
 }
 
 }  // namespace
