@@ -157,6 +157,44 @@ class TestCommandPalette : public QObject {
         QTest::keyClick(&palette.input(), Qt::Key_Escape);
         QVERIFY(!palette.isVisible());
     }
+
+    // The name of a panel brings it to the front, whether it is there already or not.
+    void panel_thatIsOpen_staysOpen() {
+        QSettings().clear();
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        const QDockWidget& experts = *part<PanelDocks>(*f.window).dock(QStringLiteral("experts"));
+        QTRY_VERIFY(experts.isVisible());
+        for (const char* typed : {"heat map", "experts", "cache", "heat map"}) {
+            QTest::keyClick(f.window.get(), Qt::Key_K, Qt::ControlModifier);
+            QTRY_VERIFY(palette.isVisible());
+            QTest::keyClicks(&palette.input(), QString::fromLatin1(typed));
+            QTest::keyClick(&palette.input(), Qt::Key_Return);
+            QTRY_VERIFY2(experts.isVisible() != (qstrcmp(typed, "cache") == 0), typed);
+        }
+        QVERIFY(experts.isAncestorOf(QApplication::focusWidget()));
+    }
+
+    // Letters scattered over a long name are no hit beside real ones.
+    void scatteredLetters_areNoHitsBesideOthers() {
+        QSettings().clear();
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        for (const char* typed : {"heat map", "budget", "system prompt", "theme"}) {
+            palette.open();
+            QTest::keyClicks(&palette.input(), QString::fromLatin1(typed));
+            QVERIFY(!palette.listed().isEmpty());
+            for (const QString& each : palette.listed()) {
+                QVERIFY2(!each.contains(QStringLiteral("mulated")), qPrintable(QLatin1String(typed) + u' ' + each));
+            }
+        }
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("nwcv"));  // no word has these: New conversation
+        QVERIFY2(palette.listed().value(0).contains(QStringLiteral("New conversation")),
+                 qPrintable(palette.listed().join(u'|')));
+    }
 };
 
 OFFSTAGE_UI_TEST_MAIN(TestCommandPalette)

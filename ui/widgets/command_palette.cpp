@@ -145,19 +145,23 @@ void CommandPalette::open() {
 }
 
 void CommandPalette::filter() {
-    QList<std::pair<int, int>> found;
+    QList<std::pair<int, int>> found, scattered;
+    const QString typed = m_input->text().trimmed();
     for (int i = 0; i < m_commands.size(); ++i) {
         const QString& path = m_commands[i].path;
         // Menus' names help to find, the command's own name counts more.
-        const int own = matchScore(m_input->text(), path.section(QStringLiteral(" › "), -1));
-        const int whole = matchScore(m_input->text(), path);
-        const int named = wordScore(m_input->text(), path);
-        const int words =
-            named >= 0 ? named + 1 : wordScore(m_input->text(), path + u' ' + synonymsOf(*m_commands[i].action));
+        const int own = matchScore(typed, path.section(QStringLiteral(" › "), -1));
+        const int whole = matchScore(typed, path);
+        const int named = wordScore(typed, path);
+        const int words = named >= 0 ? named + 1 : wordScore(typed, path + u' ' + synonymsOf(*m_commands[i].action));
         const int score = std::max(own >= 0 ? 2 * own + 1 : whole, words);
         if (score >= 0) {
-            found.append({score, i});
+            const bool isWhole = words >= 0 || path.contains(typed, Qt::CaseInsensitive);
+            (isWhole ? found : scattered).append({score, i});
         }
+    }
+    if (found.isEmpty()) {
+        found = scattered;  // else these are noise
     }
     std::stable_sort(found.begin(), found.end(), [this](const auto& a, const auto& b) {
         return std::pair(a.first, commonness(m_commands[a.second])) >
@@ -210,7 +214,7 @@ void CommandPalette::choose() {
     settings::kRecentCommands.set(m_recent);
     hide();  // first: a command may move the focus
     if (auto* panel = qobject_cast<PanelAction*>(action.data())) {
-        panel->triggerByKeys();
+        panel->showByKeys();
     } else if (action) {
         action->trigger();
     }

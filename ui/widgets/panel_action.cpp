@@ -27,9 +27,13 @@ PanelAction::PanelAction(QDockWidget& dock) : QAction(dock.windowTitle(), &dock)
     });
 }
 
-void PanelAction::triggerByKeys() {
-    const QScopedValueRollback<bool> byKeys(m_byKeys, true);
-    trigger();
+void PanelAction::showByKeys() {
+    if (m_inFront) {
+        focusPanel();
+    } else {
+        const QScopedValueRollback<bool> byKeys(m_byKeys, true);
+        trigger();
+    }
 }
 
 bool PanelAction::event(QEvent* event) {

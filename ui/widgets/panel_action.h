@@ -20,8 +20,8 @@ class PanelAction : public QAction {
 
     // It is visible: alone in its place, or in front of the other tabs.
     bool isInFront() const { return m_inFront; }
-    // As its shortcut does.
-    void triggerByKeys();
+    // As its shortcut does, but never hides the panel.
+    void showByKeys();
 
   Q_SIGNALS:
     void frontRequested();  // the dock has to be shown and raised

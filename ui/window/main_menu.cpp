@@ -316,7 +316,7 @@ void MainMenu::addSettingsToPalette() {
     add(tr("Settings › Local server"), tr("API, OpenAI, port, address, HTTP"), page(Page::Server));
     add(tr("Settings › Storage"), tr("folders, model folders, cache, disk, history, delete"), page(Page::Storage));
     const auto panel = [this](const char* name) {
-        return [this, name] { PanelAction::of(*m_panels.dock(QLatin1String(name))).triggerByKeys(); };
+        return [this, name] { PanelAction::of(*m_panels.dock(QLatin1String(name))).showByKeys(); };
     };
     add(tr("Instructions and sampling › System prompt"), tr("persona, role, character"), [this] {
         m_panels.show(QStringLiteral("sampling"));
