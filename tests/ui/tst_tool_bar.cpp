@@ -95,6 +95,24 @@ class TestToolBar : public QObject {
         QVERIFY(!f.window->opener().device().startsWith(QStringLiteral("emulated:")));
         QTRY_VERIFY(f.state() == EngineController::State::Ready && !leave->isVisible());
     }
+
+    // Its menu may be open while the window grows.
+    void overflow_endsWhereAllHasRoom() {
+        WindowFixture f;
+        f.openAndWait();
+        f.window->opener().tryEmulatedGpu();
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        auto& bar = part<MainToolBar>(*f.window);
+        auto& button = part<QToolButton>(bar, "qt_toolbar_ext_button");
+        const int line = bar.height();
+        f.window->resize(560, 420);
+        QTRY_VERIFY(button.isVisible());
+        QTest::mouseClick(&button, Qt::LeftButton);
+        QTRY_VERIFY(button.isChecked() && bar.height() > line);
+        f.window->resize(1600, 800);
+        QTRY_VERIFY(!button.isVisible() && bar.height() == line);
+        QVERIFY(bar.rect().contains(bar.widgetForAction(&part<HardwareMenu>(*f.window).leave())->geometry()));
+    }
 };
 
 OFFSTAGE_UI_TEST_MAIN(TestToolBar)

@@ -58,7 +58,19 @@ bool MainToolBar::event(QEvent* event) {
     if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) {
         fitNames();
     }
+    if (event->type() == QEvent::Resize) {
+        closeExtension();
+    }
     return handled;
+}
+
+// Where all of the bar has room again: Qt keeps the rest open, and its button, until the
+// pointer has left it.
+void MainToolBar::closeExtension() {
+    auto* button = findChild<QToolButton*>(QStringLiteral("qt_toolbar_ext_button"));
+    if (button != nullptr && button->isChecked() && layout()->sizeHint().width() <= window()->width()) {
+        button->click();
+    }
 }
 
 // The hardware's button may have half of the room for both, and more if the model's name

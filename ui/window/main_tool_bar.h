@@ -26,6 +26,7 @@ class MainToolBar : public QToolBar {
   private:
     void addPanels(PanelDocks& panels, QAction* before);
     void fitNames();
+    void closeExtension();
 
     QToolButton& m_model;
     QToolButton& m_hardware;
