@@ -405,6 +405,33 @@ class TestHistoryList : public QObject {
         QTRY_COMPARE(f.list->model().rowCount(), 2);
     }
 
+    // At once, before the pause of typing; without a word, Enter leads into the list.
+    void search_enterOpensTheFirstHit() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("About fruit"), QStringLiteral("Pears."));
+        const ConversationId b = f.talk(QStringLiteral("stones"), QStringLiteral("Granite."));
+        QVERIFY(f.history.flush());
+        auto& search = test::child<QLineEdit>(*f.list);
+        for (const int key : {Qt::Key_Return, Qt::Key_Enter}) {
+            QSignalSpy opened(f.list.get(), &ConversationList::opened);
+            f.chat->openConversation(b);
+            search.setFocus();
+            QTest::keyClicks(&search, QStringLiteral("pears"));
+            QTest::keyClick(&search, static_cast<Qt::Key>(key));
+            QCOMPARE(f.chat->current(), a);
+            QCOMPARE(opened.size(), 1);
+            search.clear();
+        }
+        f.chat->openConversation(b);
+        QTest::keyClicks(&search, QStringLiteral("nowhere"));
+        QTest::keyClick(&search, Qt::Key_Return);
+        QCOMPARE(f.chat->current(), b);
+        search.clear();
+        QTest::keyClick(&search, Qt::Key_Return);
+        QCOMPARE(f.chat->current(), b);
+        QCOMPARE(f.list->focusWidget(), &f.list->view());
+    }
+
     // On the colour that it has in the message, however narrow the list is.
     void search_marksTheHits() {
         Fixture f;

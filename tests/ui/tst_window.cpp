@@ -218,6 +218,58 @@ class TestWindow : public QObject {
         QCOMPARE(f.stage->requests()[1].messages.size(), size_t(3));
     }
 
+    // Enter during the answer: the text stays in sight and is sent after it; it is never
+    // lost, nor sent half written.
+    void enter_duringTheAnswer_sendsTheTextAfterIt() {
+        WindowFixture f;
+        f.openAndWait();
+        InputBar& input = test::part<ChatPage>(*f.window).input();
+        const auto askAndHold = [&](const QString& text) {
+            f.stage->heldFrom = 1;
+            f.ask(text);
+            QTRY_COMPARE(input.mode(), InputBar::Mode::Busy);
+            QTRY_VERIFY(!f.last().text.isEmpty());
+        };
+        const auto end = [&] {
+            f.stage->release();
+            QTRY_COMPARE(f.state(), State::Ready);
+            QTRY_VERIFY(!f.window->core().chat.hasWaitingPrompt());
+        };
+        askAndHold(QStringLiteral("first"));
+        f.ask(QStringLiteral("second"));
+        QCOMPARE(input.text(), QStringLiteral("second"));
+        QVERIFY2(input.hint().contains(QStringLiteral("is sent when")), qPrintable(input.hint()));
+        test::picture(*f.window, QStringLiteral("sends-next"), {900}, 500);
+        f.stage->release();
+        QTRY_COMPARE(f.messages().size(), 4);
+        QCOMPARE(f.messages()[2].text, QStringLiteral("second"));
+        QVERIFY(input.text().isEmpty());
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        // Written on, taken back, or the answer stopped: it stays.
+        askAndHold(QStringLiteral("third"));
+        f.ask(QStringLiteral("four"));
+        QTest::keyClick(&input.edit(), Qt::Key_T);
+        QVERIFY(!input.hint().contains(QStringLiteral("is sent when")));
+        end();
+        QCOMPARE(input.text(), QStringLiteral("fourt"));
+        QCOMPARE(f.messages().size(), 6);
+        input.clear();
+        askAndHold(QStringLiteral("fifth"));
+        f.ask(QStringLiteral("sixth"));
+        f.pressEnter();
+        end();
+        QCOMPARE(input.text(), QStringLiteral("sixth"));
+        QCOMPARE(f.messages().size(), 8);
+        input.clear();
+        askAndHold(QStringLiteral("seventh"));
+        f.ask(QStringLiteral("eighth"));
+        QTest::mouseClick(&input.button(), Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
+        end();
+        QCOMPARE(input.text(), QStringLiteral("eighth"));
+        QCOMPARE(f.messages().size(), 10);
+    }
+
     void stop_beforeTheFirstToken_leavesThePairOutOfTheHistory() {
         Script script = slow();
         script.promptMs = 60'000;

@@ -138,6 +138,7 @@ void ChatPage::connectMessages() {
 }
 
 void ChatPage::showDraft() {
+    m_input->setSendsNext(false);
     const QString draft = m_chat.draft();
     if (m_input->edit().toPlainText() != draft) {
         const QSignalBlocker quiet(&m_input->edit());
@@ -190,6 +191,21 @@ void ChatPage::refresh() {
     }
     if (state == State::NoModel || state == State::Loading) {
         refreshEmptyState();
+    }
+    if (m_input->sendsNext()) {  // later: the end of the answer is written first
+        QMetaObject::invokeMethod(this, &ChatPage::sendNext, Qt::QueuedConnection);
+    }
+}
+
+// What Enter was pressed for during the answer; one that failed is looked at first.
+void ChatPage::sendNext() {
+    if (m_input->sendsNext() && m_chat.canSend()) {
+        m_input->setSendsNext(false);
+        const QList<Message> shown = m_conversation.messages();
+        if (!shown.isEmpty() && shown.back().kind == Message::Kind::Answer &&
+            shown.back().state != Message::State::Failed) {
+            sendDraft();
+        }
     }
 }
 

@@ -55,6 +55,7 @@ class ChatPage : public QWidget {
     void connectMessages();
     void showDraft();
     void sendDraft();
+    void sendNext();
     bool askHelp(const QString& prompt, MessageId beside) const;
     void refresh();
     void refreshEmptyState();

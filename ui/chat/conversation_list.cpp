@@ -535,16 +535,23 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             m_search->clear();
             return true;
         }
-        if (watched == m_search && (key->key() == Qt::Key_Down || key->key() == Qt::Key_Return)) {
-            m_view->setFocus();
-            if (!m_view->currentIndex().isValid()) {
+        const bool isEnter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
+        if (watched == m_search && (key->key() == Qt::Key_Down || isEnter)) {
+            m_model->setQuery(m_search->text());  // what was typed just now
+            const bool isSearch = isEnter && m_model->isSearching();
+            if (isSearch || !m_view->currentIndex().isValid()) {
                 m_view->setCurrentIndex(m_model->index(0));
+            }
+            if (isSearch) {
+                openIndex(m_view->currentIndex());
+            } else {
+                m_view->setFocus();
             }
             return true;
         }
         // A line edit passes Return on after handling it: while a title is edited, Return
         // ends that and opens no conversation.
-        if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+        if (watched == m_view && isEnter) {
             if (m_view->indexWidget(m_view->currentIndex())) {
                 return true;
             }

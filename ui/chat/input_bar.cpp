@@ -173,7 +173,10 @@ InputBar::InputBar(QWidget* parent)
     connect(m_edit, &PromptEdit::textPasted, m_paste, &PasteOffer::pasted);
     connect(m_attach, &QToolButton::clicked, this, &InputBar::attachRequested);
     connect(m_cancelReading, &QPushButton::clicked, this, &InputBar::readingCancelled);
-    connect(m_edit, &QPlainTextEdit::textChanged, this, &InputBar::refresh);
+    connect(m_edit, &QPlainTextEdit::textChanged, this, [this] {
+        m_sendsNext = false;  // it is being written on
+        refresh();
+    });
     connect(m_button, &QToolButton::clicked, this, [this] {
         if (m_mode == Mode::Busy || m_mode == Mode::Queued) {
             Q_EMIT stopRequested();
@@ -269,6 +272,10 @@ void InputBar::send() {
         }
         return;
     }
+    if (m_mode != Mode::NoModel && !text().trimmed().isEmpty() && !sends) {
+        setSendsNext(!m_sendsNext);
+        return;
+    }
     refresh();
     if (!isBlocked()) {
         m_hint->setForegroundRole(QPalette::Link);  // the line below already has the reason
@@ -282,7 +289,14 @@ void InputBar::setKeys(const QString& stop, const QString& open) {
 }
 
 void InputBar::setMode(Mode mode) {
+    const bool isStopped = mode == Mode::Stopping && m_mode != Mode::Stopping;
+    m_sendsNext = m_sendsNext && !isStopped && mode != Mode::NoModel;
     m_mode = mode;
+    refresh();
+}
+
+void InputBar::setSendsNext(bool sendsNext) {
+    m_sendsNext = sendsNext;
     refresh();
 }
 
@@ -314,6 +328,9 @@ void InputBar::refresh() {
         case Mode::Stopping:
             hint = tr("Stopping…");
             break;
+    }
+    if (m_sendsNext) {
+        hint = tr("This is sent when the answer is complete · Enter again keeps it here");
     }
     const bool blocked = isBlocked() && !stops && m_mode != Mode::NoModel;
     if (blocked) {

@@ -78,6 +78,10 @@ class InputBar : public QFrame {
     // Unless it was changed.
     void withdrawPrompt(const QString& prompt);
     void clear() { m_edit->clear(); }
+    // Whether Enter was pressed while an answer was on its way: what stands here is to be
+    // sent after it. Typing, Enter again or Stop ends that.
+    bool sendsNext() const { return m_sendsNext; }
+    void setSendsNext(bool sendsNext);
     // The model's choices of thinking, and the chosen one ("": the model's default); no
     // choices: no button.
     void setThinking(const QStringList& choices, const QString& chosen);
@@ -127,6 +131,7 @@ class InputBar : public QFrame {
     QString m_openKeys = QStringLiteral("Ctrl+O");
     QString m_blocked;
     Mode m_mode = Mode::NoModel;
+    bool m_sendsNext = false;
 };
 
 }  // namespace offstage::ui
