@@ -37,6 +37,7 @@
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/budget_panel.h"
+#include "ui/panels/experts_panel.h"
 #include "ui/panels/log_panel.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
@@ -296,6 +297,34 @@ class TestFirstMinutes : public QObject {
         message.text = QStringLiteral("하고 한국 か が");  // syllables and marks that are letters of their own
         QCOMPARE(placesOfWords(message, QStringLiteral("한국")), (Places{{3, 5}}));
         QCOMPARE(placesOfWords(message, QStringLiteral("が")), (Places{{8, 9}}));
+    }
+
+    // Lines below words need the panel that says whose they are: they go and come with it.
+    void underlinedWords_goWithTheirPanel() {
+        Script script;
+        script.answer = test::longAnswer(60);
+        WindowFixture f(script);
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("hi"));
+        HeatMap& map = part<ExpertsPanel>(*f.window).map();
+        QTRY_VERIFY(map.rows() > 0);
+        const auto lines = [&] {
+            return part<ChatPage>(*f.window).view().messageWidget(f.last().id)->body().marks().of(TextMark::Token);
+        };
+        for (int expert = 0; lines().isEmpty() && expert < map.columns(); ++expert) {
+            QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({1, expert}).center());
+        }
+        QVERIFY(!lines().isEmpty());
+        const auto press = [&] {  // of the panel of experts, the first
+            QTest::keyClick(f.window.get(), Qt::Key_1, Qt::AltModifier);
+        };
+        press();
+        QTRY_VERIFY(lines().isEmpty());
+        press();
+        QTRY_VERIFY(!lines().isEmpty());
+        QVERIFY(map.selected());
+        QTest::keyClick(f.window.get(), Qt::Key_2, Qt::AltModifier);  // another panel in its place
+        QTRY_VERIFY(lines().isEmpty());
     }
 
     void editor_opensWholeInView() {

@@ -5,6 +5,7 @@
 
 #include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/theme.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/snapshot_poller.h"
@@ -398,6 +399,36 @@ class TestHeatMap : public QObject {
         QCOMPARE(panel.map().rows(), 0);
         panel.setSnapshot({});
         QCOMPARE(panel.map().rows(), 0);
+    }
+
+    // A ring is seen on every colour of cells, in either theme: what lies beside its line,
+    // on both sides, differs from it.
+    void ring_standsOutOfEveryCell() {
+        const QPalette usual = qApp->palette();
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            HeatMap map;
+            map.resize(400, 400);
+            map.setTitles(QStringLiteral("layers"), QStringLiteral("experts"));
+            map.setValues(8, 8, std::vector<double>(64, 1.0), 1);
+            for (const double value : {0.0, 0.5, 1.0}) {
+                map.setValues(8, 8, std::vector<double>(64, value), 1);
+                map.setSelected(HeatMap::Cell{4, 4});
+                const QImage image = map.grab().toImage();
+                const QRect cell = map.rectOf({4, 4});
+                const QColor ring = image.pixelColor(cell.center().x(), cell.top() - 1);
+                for (const int beside : {cell.top(), cell.top() - 3}) {
+                    const QColor ground = image.pixelColor(cell.center().x(), beside);
+                    QVERIFY2(std::abs(ground.lightness() - ring.lightness()) > 60,
+                             qPrintable(QStringLiteral("%1 %2: %3 %4")
+                                            .arg(nameOf(theme))
+                                            .arg(value)
+                                            .arg(ring.name(), ground.name())));
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
+        qApp->setPalette(usual);
     }
 
     void poller_hiddenPanel_takesNoSnapshot() {

@@ -288,6 +288,32 @@ class TestPanels : public QObject {
         QVERIFY(!map.selected() && !change.isEnabled() && !b.selection->expert());
     }
 
+    // A click on a layer's number chooses its experts instead of the one before: one of
+    // both is marked.
+    void experts_click_onALayersNumber_endsTheChosenCell() {
+        test::ThreePanels b(onDevice());
+        b.load();
+        b.answer();
+        auto& map = b.experts->map();
+        const ExpertId expert = b.log->expertsOf(*b.log->token(kMessage, 5)).front();
+        const auto click = [&map](QPoint at) { QTest::mouseClick(&map, Qt::LeftButton, {}, at); };
+        const auto chooses = [&](QPoint at) {
+            QTest::mouseMove(&map, at);
+            click(at);
+        };
+        chooses(map.rectOf({expert.layer, expert.expert}).center());
+        QVERIFY(map.selected() && !map.area());
+        chooses({map.rectOf({3, 0}).left() - 6, map.rectOf({3, 0}).center().y()});
+        QVERIFY(map.area() == (HeatMap::Area{3, 3, 0, map.columns() - 1}));
+        QVERIFY(!map.selected() && !b.selection->expert());
+        QVERIFY2(readoutOf(*b.experts).contains(QStringLiteral("layer 3:")) &&
+                     readoutOf(*b.experts).contains(QStringLiteral("Marked: layer 3, experts 0–")),
+                 qPrintable(readoutOf(*b.experts)));
+        test::picture(*b.experts, QStringLiteral("experts-layer"), {420}, 560);
+        chooses(map.rectOf({expert.layer, expert.expert}).center());
+        QVERIFY(map.selected() && !map.area());
+    }
+
     void experts_selectedToken_ringsItsExperts() {
         test::ThreePanels b(onDevice());
         b.load();
@@ -375,7 +401,7 @@ class TestPanels : public QObject {
         QVERIFY(legend.height() >= legend.heightForWidth(legend.width()) && legend.width() < 360);
         HeatMap& map = b.experts->map();
         map.setArea(HeatMap::Area{10, 12, 0, 127});
-        QVERIFY2(readoutOf(*b.experts).contains(QStringLiteral("layers 10–12, experts 0–127: 384 experts")),
+        QVERIFY2(readoutOf(*b.experts).contains(QStringLiteral("layers 10–12, experts 0–127: 384 expert")),
                  qPrintable(readoutOf(*b.experts)));
         QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("on the device")));
         QMenu* menu = test::find<QToolButton>(*b.experts, "Change the selected experts").menu();

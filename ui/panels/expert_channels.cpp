@@ -419,13 +419,15 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
 }
 
 QString expertsText(const Snapshot& snapshot, const HeatMap::Area& area, const HeatMap& map) {
-    const auto range = [](int first, int last) {
-        return first == last ? QString::number(first) : QStringLiteral("%1–%2").arg(first).arg(last);
+    const auto range = [](int first, int last, const QString& one, const QString& several) {
+        return first == last ? one.arg(first) : several.arg(QStringLiteral("%1–%2").arg(first).arg(last));
     };
     const QLocale locale;
-    QStringList lines{ChannelText::tr("Marked: layers %1, experts %2: %3 experts")
-                          .arg(range(map.rowNumber(area.firstRow), map.rowNumber(area.lastRow)),
-                               range(area.firstColumn, area.lastColumn), locale.toString(area.count()))};
+    QStringList lines{ChannelText::tr("Marked: %1, %2: %n expert(s)", "layers, experts", area.count())
+                          .arg(range(map.rowNumber(area.firstRow), map.rowNumber(area.lastRow),
+                                     ChannelText::tr("layer %1"), ChannelText::tr("layers %1")),
+                               range(area.firstColumn, area.lastColumn, ChannelText::tr("expert %1"),
+                                     ChannelText::tr("experts %1")))};
     if (!hasStates(snapshot)) {
         return lines.join(u'\n');
     }

@@ -85,7 +85,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_scale->setCurrentIndex(std::max(0, m_scale->findData(settings::kExpertScale.value())));
     letShrink(*m_scale, 4);
 
-    m_map->setTitles(tr("layers"), tr("experts"));
+    m_map->setTitles(tr("layers"), tr("experts"), tr("layer"), tr("expert"));
     m_map->setEmptyText(tr("When the model reads or writes, this shows which experts its router calls."));
     m_map->setAccessibleName(tr("Expert heat map"));
     m_map->setAccessibleDescription(
@@ -127,6 +127,9 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
     connect(m_map, &HeatMap::areaChanged, this, [this] {
         m_actions->drop();  // it was of other experts
+        if (m_map->area() && m_selection != nullptr) {
+            m_selection->clearExpert();  // one of both is chosen
+        }
         refreshSelected();
     });
     connect(menu, &QMenu::aboutToShow, this, [this, menu] {
@@ -413,9 +416,8 @@ void ExpertsPanel::refreshReadout() {
         for (const auto& ranges : m_selection->textOfExpert()) {
             pieces += static_cast<int>(ranges.size());
         }
-        text +=
-            u'\n' + (pieces == 0 ? tr("Selected; no token in the chat called it")
-                                 : tr("Selected; underlined in the chat: %1 places").arg(QLocale().toString(pieces)));
+        text += u'\n' + (pieces == 0 ? tr("Selected; no token in the chat called it")
+                                     : tr("Selected; underlined in the chat: %n place(s)", nullptr, pieces));
     }
     m_readout->setText(text);
 }

@@ -112,9 +112,11 @@ void HeatMap::clear() {
     setValues(0, 0, {}, 1);
 }
 
-void HeatMap::setTitles(const QString& rows, const QString& columns) {
+void HeatMap::setTitles(const QString& rows, const QString& columns, const QString& row, const QString& column) {
     m_rowTitle = rows;
     m_columnTitle = columns;
+    m_rowName = row.isEmpty() ? rows : row;
+    m_columnName = column.isEmpty() ? columns : column;
     markStale(Layer::Frame);
 }
 
@@ -132,10 +134,10 @@ QString HeatMap::textOf(Cell cell) const {
     const Category* category = m_cells.categoryAt(cell);
     const QString value = isCategorical() ? (category != nullptr ? category->name : QStringLiteral("–"))
                                           : valueText(m_unit, valueAt(cell));
-    return tr("%1 %2, %3 %4: %5", "heat map cell: title of rows, row, title of columns, column, value")
-        .arg(m_rowTitle)
+    return tr("%1 %2, %3 %4: %5", "heat map cell: name of a row, its number, name of a column, its number, value")
+        .arg(m_rowName)
         .arg(rowNumber(cell.row))
-        .arg(m_columnTitle)
+        .arg(m_columnName)
         .arg(cell.column)
         .arg(value);
 }
@@ -311,8 +313,8 @@ void HeatMap::setPointed(std::optional<Cell> cell, std::optional<Area> line) {
 QString HeatMap::lineText(const Area& line) const {
     const bool isRow = line.firstRow == line.lastRow;
     const QString name =
-        isRow ? tr("%1 %2", "title of rows, number of one").arg(m_rowTitle, QString::number(rowNumber(line.firstRow)))
-              : tr("%1 %2", "title of columns, number of one").arg(m_columnTitle, QString::number(line.firstColumn));
+        isRow ? tr("%1 %2", "name of a row, its number").arg(m_rowName, QString::number(rowNumber(line.firstRow)))
+              : tr("%1 %2", "name of a column, its number").arg(m_columnName, QString::number(line.firstColumn));
     if (m_cells.summaryKind() == HeatMapSummary::Kind::None) {
         return name;
     }

@@ -57,7 +57,8 @@ class HeatMap : public PlotWidget {
     // (unless None) their shares.
     void setSummary(HeatMapSummary::Kind kind);
     void clear();
-    void setTitles(const QString& rows, const QString& columns);
+    // Of the axes, and what one row and one column are called; empty: as their axis.
+    void setTitles(const QString& rows, const QString& columns, const QString& row = {}, const QString& column = {});
     // The names of rows; rows beyond its end use their index, from 0.
     void setRowNumbers(std::vector<std::int32_t> numbers);
     int rowNumber(int row) const {
@@ -149,6 +150,8 @@ class HeatMap : public PlotWidget {
     std::vector<std::int32_t> m_rowNumbers;
     QString m_rowTitle;
     QString m_columnTitle;
+    QString m_rowName;
+    QString m_columnName;
     QString m_valueName;
     Unit m_unit = Unit::Share;
     std::optional<Cell> m_current;

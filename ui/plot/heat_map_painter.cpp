@@ -14,6 +14,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kSmallestHatched = 6;
+constexpr int kSmallestHaloed = 8;  // inside the ring, too
 
 }  // namespace
 
@@ -195,8 +196,9 @@ void HeatMapPainter::paintSign(QPainter& painter, const QRectF& cell, Sign sign,
 }
 
 void HeatMapPainter::paintRing(Cell cell, const QColor& colour, int width) {
-    // At least seven pixels wide, so that the ring of a cell of one pixel is visible;
-    // with a halo, so that it is visible on any colour.
+    // At least seven pixels wide, so that the ring of a cell of one pixel is visible; with
+    // a halo outside, and inside where the cell has room, so that it is visible on any
+    // colour.
     QRect inner = m_geometry.rectOf(cell);
     if (inner.isNull()) {
         return;  // zoomed out of sight
@@ -205,7 +207,10 @@ void HeatMapPainter::paintRing(Cell cell, const QColor& colour, int width) {
     const int lackY = std::max(0, 5 - inner.height());
     inner.adjust(-(lackX / 2 + 1), -(lackY / 2 + 1), (lackX + 1) / 2, (lackY + 1) / 2);
     m_painter.setPen(QPen(m_palette.color(QPalette::Window), 1));
-    m_painter.drawRect(inner.adjusted(-width - 1, -width - 1, width + 1, width + 1));
+    m_painter.drawRect(inner.adjusted(-width, -width, width, width));
+    if (std::min(inner.width(), inner.height()) >= kSmallestHaloed) {
+        m_painter.drawRect(inner.adjusted(1, 1, -1, -1));
+    }
     m_painter.setPen(QPen(colour, 1));
     for (int i = 0; i < width; ++i) {
         m_painter.drawRect(inner.adjusted(-i, -i, i, i));

@@ -1,6 +1,7 @@
 #include "ui/window/answer_tokens.h"
 
 #include <QAction>
+#include <QDockWidget>
 #include <QMainWindow>
 #include <QStatusBar>
 
@@ -12,6 +13,7 @@
 #include "ui/chat/token_choices_view.h"
 #include "ui/window/core.h"
 #include "ui/window/panel_docks.h"
+#include "ui/window/side_columns.h"
 
 namespace offstage::ui {
 
@@ -89,12 +91,27 @@ void AnswerTokens::connectSelection(PanelDocks& panels) {
     connect(&selection, &Selection::tokenMarked, &view, [&view](quint64 message, const TextRange& range) {
         view.markPickedToken(message, {range.begin, range.end});
     });
-    connect(&selection, &Selection::underlined, &view, [&view](quint64 message, const QList<TextRange>& ranges) {
+    followUnderlined(panels);
+}
+
+// Lines below the words of the selected expert, while the panel says of which: one that
+// gave its place to the conversation comes back.
+void AnswerTokens::followUnderlined(PanelDocks& panels) {
+    QDockWidget* const dock = panels.dock(QStringLiteral("experts"));
+    const auto underline = [this, dock, &panels](quint64 message, const QList<TextRange>& ranges) {
+        const bool isSaid = !dock->isHidden() || panels.columns().room() == SideColumns::Room::One;
         ConversationView::SourceRanges source;
-        for (const TextRange& range : ranges) {
+        for (const TextRange& range : isSaid ? ranges : QList<TextRange>()) {
             source.append({range.begin, range.end});
         }
-        view.underlineTokens(message, source);
+        m_page.view().underlineTokens(message, source);
+    };
+    connect(&m_core.selection, &Selection::underlined, this, underline);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, underline] {
+        const QHash<MessageId, QList<TextRange>>& all = m_core.selection.textOfExpert();
+        for (auto message = all.cbegin(); message != all.cend(); ++message) {
+            underline(message.key(), message.value());
+        }
     });
 }
 

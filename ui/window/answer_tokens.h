@@ -29,6 +29,7 @@ class AnswerTokens : public QObject {
   private:
     QAction* makeSwitch(const char* name, const QString& text, const QString& tip);
     void connectSelection(PanelDocks& panels);
+    void followUnderlined(PanelDocks& panels);
     void applySwitches();
     void goOnWith(MessageId answer, int index, engine::TokenId rival);
 
