@@ -2,8 +2,12 @@
 // What if, by real keys and clicks on a scripted engine.
 
 #include <QComboBox>
+#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMainWindow>
+#include <QPlainTextEdit>
+#include <QScopeGuard>
 #include <QScrollBar>
 #include <QSet>
 #include <QSignalSpy>
@@ -52,6 +56,35 @@ class TestBudgetLevels : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // After Undo there may be nothing left to do here: the next keys are a message.
+    void undo_inTheWindow_givesTheFocusToTheConversation() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        QMainWindow window;
+        auto* const message = new QPlainTextEdit;
+        window.setCentralWidget(message);
+        auto* const dock = new QDockWidget;
+        dock->setWidget(&panel);
+        window.addDockWidget(Qt::RightDockWidgetArea, dock);
+        const auto away = qScopeGuard([&panel] { panel.setParent(nullptr); });
+        window.resize(1280, 800);
+        window.show();
+        bench.show();
+        QPushButton &apply = find<QPushButton>(panel, "Apply"), &undo = find<QPushButton>(panel, "Undo");
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(apply.isEnabled());
+        apply.setFocus();
+        QTest::keyClick(&apply, Qt::Key_Space);
+        QTRY_VERIFY(undo.isEnabled());
+        undo.setFocus();
+        QTest::keyClick(&undo, Qt::Key_Space);
+        QTRY_COMPARE(panel.inForce().vramBytes, 6 * kGiB);
+        QTRY_COMPARE(window.focusWidget(), message);
+        QTest::keyClicks(window.focusWidget(), QStringLiteral("hello 5"));
+        QCOMPARE(message->toPlainText(), QStringLiteral("hello 5"));
+        QVERIFY(panel.form().setting() == panel.inForce());
+    }
+
     void level_isAFloorOfBits_previewedAppliedAndUndone() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;

@@ -177,6 +177,26 @@ class TestPanelDocks : public QObject {
         QVERIFY(!actionOf(f, u"log").isChecked());
     }
 
+    // The conversation gives way to a wider inspector; the list at the other side does not.
+    void widerInspector_leavesTheListItsWidth() {
+        WindowFixture f;
+        f.window->resize(1400, 800);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        actionOf(f, u"cache").trigger();
+        QDockWidget &inspector = dockOf(f, u"cache"), &list = dockOf(f, u"conversations");
+        QTRY_VERIFY(canBeSeen(inspector) && canBeSeen(list));
+        settle();
+        const int before = list.width(), narrow = inspector.width();
+        test::dragEdge(*f.window, inspector.x() - 3, 60);
+        settle();
+        QVERIFY(inspector.width() > narrow);
+        QCOMPARE(list.width(), before);
+        // And the list can be made narrower and wider as before.
+        test::dragEdge(*f.window, list.geometry().right() + 2, list.geometry().right() - 28);
+        settle();
+        QTRY_VERIFY2(std::abs(list.width() - (before - 30)) < 6, qPrintable(QString::number(list.width())));
+    }
+
     void columns_inANarrowerWindow_leaveTheConversationItsWidth() {
         WindowFixture f;
         f.window->resize(1600, 800);

@@ -593,8 +593,8 @@ void BudgetPanel::refreshButtons() {
     if (!moving) {
         next = {m_apply, m_undo};
     }
-    // A slider takes no letters or digits: what is typed next is a message.
-    passFocus(focused, next + QList<QWidget*>{&m_form->vram().slider(), &m_form->ram().slider()});
+    // What is typed next is a message; where the chat is covered, a slider takes no letters.
+    passFocus(focused, next << conversation() << &m_form->vram().slider() << &m_form->ram().slider());
 }
 
 }  // namespace offstage::ui

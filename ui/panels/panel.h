@@ -76,6 +76,8 @@ class Panel : public QWidget {
     // would give it to the next widget in the chain.
     static QWidget* focusAmong(const QList<QWidget*>& widgets);
     static void passFocus(QWidget* from, const QList<QWidget*>& next);
+    // The middle of the main window that this is in; else nothing.
+    QList<QWidget*> conversation() const;
     // Scrolls the body, once it is laid out, so that this part of it can be seen.
     void bringIntoView(QWidget& part);
     // A line above the footer; an empty text takes it away.
@@ -96,6 +98,7 @@ class Panel : public QWidget {
     void refreshCost();
     void refreshNotice();
     void fitNotice();
+    void fitPages();
     void restyle();
 
     EngineController& m_engine;
@@ -110,6 +113,7 @@ class Panel : public QWidget {
     PanelArea* m_noticeArea;
     QStackedWidget* m_noticePlace;  // of notices, or of progress
     QWidget* m_busy = nullptr;
+    bool m_hasPages = false;
     int m_noticeLines = 0;  // reserved
     QString m_said, m_hint;
     QLabel* m_badge;

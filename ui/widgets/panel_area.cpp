@@ -1,5 +1,7 @@
 #include "ui/widgets/panel_area.h"
 
+#include <utility>
+
 #include <QEvent>
 #include <QScrollBar>
 
@@ -27,15 +29,23 @@ QSize PanelArea::sizeHint() const {
 }
 
 QSize PanelArea::minimumSizeHint() const {
-    return {sizeHint().width(), kLeastLines * fontMetrics().lineSpacing()};
+    return {sizeHint().width(), m_whole ? sizeHint().height() : kLeastLines * fontMetrics().lineSpacing()};
+}
+
+void PanelArea::setWhole(bool whole) {
+    if (std::exchange(m_whole, whole) != whole) {
+        setVerticalScrollBarPolicy(whole ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAlwaysOn);
+        updateGeometry();
+    }
 }
 
 // A scroll area does not tell its parent that its content needs another width. Live
 // content is laid out many times a second, and seldom needs one.
 bool PanelArea::eventFilter(QObject* watched, QEvent* event) {
     if (watched == widget() && event->type() == QEvent::LayoutRequest) {
-        if (const int needed = minimumSizeHint().width(); needed != m_neededWidth) {
-            m_neededWidth = needed;
+        const QSize needed = minimumSizeHint();
+        if (needed.width() != m_neededWidth || (m_whole && needed.height() > height())) {
+            m_neededWidth = needed.width();
             updateGeometry();
         }
     }

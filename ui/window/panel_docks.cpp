@@ -240,8 +240,24 @@ void PanelDocks::resizeColumns(bool narrows) {
     }
 }
 
-// The mouse was released between docks: what changed since it was pressed is the user's.
+// The mouse was pressed between docks: the conversation alone gives way to a wider column,
+// not the one at the window's other side.
+void PanelDocks::beginDrag(int x) {
+    const bool isLeft = x < m_window.centralWidget()->geometry().center().x();
+    for (QDockWidget* each : sideDocks()) {
+        m_widthsBefore.insert(each, each->width());
+        const bool isAcross = (m_window.dockWidgetArea(each) == Qt::LeftDockWidgetArea) != isLeft;
+        if (isAcross && !m_columns->coversMiddle()) {
+            each->setMinimumWidth(each->width());
+        }
+    }
+}
+
+// The mouse was released: what changed since it was pressed is the user's.
 void PanelDocks::keepWidths() {
+    for (QDockWidget* each : std::as_const(m_docks)) {
+        each->setMinimumWidth(0);
+    }
     for (QDockWidget* each : column(Qt::LeftDockWidgetArea) + column(Qt::RightDockWidgetArea)) {
         if (m_widthsBefore.value(each, each->width()) != each->width()) {
             const bool isList = m_window.dockWidgetArea(each) == Qt::LeftDockWidgetArea;
@@ -311,9 +327,7 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
         // A layout that was kept in a narrow window has columns as narrow.
         QTimer::singleShot(0, this, [this, narrows = !m_hasLayout] { resizeColumns(narrows); });
     } else if (watched == &m_window && event->type() == QEvent::MouseButtonPress) {
-        for (QDockWidget* each : sideDocks()) {
-            m_widthsBefore.insert(each, each->width());
-        }
+        beginDrag(static_cast<QMouseEvent*>(event)->position().toPoint().x());
     } else if (watched == &m_window && event->type() == QEvent::MouseButtonRelease) {
         QTimer::singleShot(0, this, &PanelDocks::keepWidths);  // the last move is made in the next turn
     }

@@ -58,6 +58,7 @@ class PanelDocks : public QObject {
     // Gives columns the user's widths, or the first ones, and leaves the conversation its
     // own; `narrows`: also where they are wider.
     void resizeColumns(bool narrows);
+    void beginDrag(int x);
     void keepWidths();
     void bringToFront(QDockWidget& dock);
     void giveRoom(QDockWidget& dock);
