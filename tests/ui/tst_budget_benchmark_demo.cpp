@@ -2,6 +2,7 @@
 // emulated GPU.
 
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
@@ -21,6 +22,7 @@
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
+#include "ui/panels/comparison_view.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
@@ -123,6 +125,42 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTest::keyClicks(&vram.spin(), QStringLiteral("40 MiB"));
         QTest::keyClick(&vram.spin(), Qt::Key_Return);
         QCOMPARE(vram.bytes(), 40 * kMiB);
+    }
+
+    // Its result has room from the beginning: no column, and no panel, grows when it comes.
+    void comparison_hasTheWidthOfItsResultBefore() {
+        ComparisonView view;
+        view.show();
+        const auto widthOf = [&view] {
+            view.layout()->activate();
+            return view.minimumSizeHint().width();
+        };
+        BenchmarkComparison comparison;
+        const int before = std::max(widthOf(), view.minimumWidth());
+        const auto show = [&](double speed, std::uint64_t copied) {
+            for (BenchmarkRun* run : {&comparison.a, &comparison.b}) {
+                run->text = QStringLiteral("words");
+                run->tokensPerSecond = speed;
+                run->ttftSeconds = 12.3456;
+                run->hitRate = run == &comparison.a ? 1 : 0;
+                run->bytesCopied = copied;
+                run->meanBits = 16;
+                run->tokensOut = 1234;
+            }
+            view.setComparison(comparison, true);
+        };
+        QList<int> rights;
+        for (const auto& [speed, copied] :
+             {std::pair(1.0, std::uint64_t{0}), std::pair(1234.5, std::uint64_t{9000} << 20)}) {
+            show(speed, copied);
+            view.resize(400, 600);
+            QCoreApplication::processEvents();
+            QVERIFY2(std::max(widthOf(), view.minimumWidth()) <= before,
+                     qPrintable(QStringLiteral("%1, was %2").arg(widthOf()).arg(before)));
+            rights << test::find<QLabel>(view, "Hit rate, plan A").geometry().right();
+        }
+        QCOMPARE(rights.front(), rights.back());
+        QVERIFY(test::textOf(view, QStringLiteral("Hit rate, difference")).contains(QStringLiteral("100.0 points")));
     }
 
     // "Now" is the last answers' time, "after" the next ones', and What if shows the same

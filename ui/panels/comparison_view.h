@@ -23,17 +23,26 @@ class ComparisonView : public QWidget {
     void setComparison(const BenchmarkComparison& comparison, bool simulated);
     void clear();
 
+  protected:
+    void changeEvent(QEvent* event) override;
+
   private:
+    static constexpr int kRows = 8, kColumns = 4;  // with the head, with the names
     struct Side {
         QLabel* budgets;
         QLabel* answer;
     };
     QWidget* newSide(Side& side, const QString& plan, const QString& letter);
+    static QStringList names(bool simulated);
+    void buildFigures();
+    void setRow(int row, const QString& name, const QStringList& texts);
+    void fitColumns();
     void showFigures(const BenchmarkComparison& comparison, bool simulated);
 
     QLabel* m_headline;
     QWidget* m_result;
     QGridLayout* m_figures;
+    std::array<std::array<QLabel*, kColumns>, kRows> m_cells{};
     std::array<Side, 2> m_sides{};  // plan A and plan B
 };
 
