@@ -178,9 +178,14 @@ void MessageFooter::refreshFigures(bool shown) {
     }
     if (m_figures) {
         const QString figures = hasFigures() ? figuresText(*m_message.figures) : QString();
+        const bool isSimulated = hasFigures() && m_message.figures->emulated;
         m_figures->setVisible(hasFigures() && shown);
-        describe(*m_figures, tr("Figures of this answer: %1").arg(figures),
-                 tr("%1\nClick for the timeline of its tokens").arg(figures));
+        describe(
+            *m_figures, tr("Figures of this answer: %1").arg(figures),
+            (isSimulated ? tr("%1\nSimulated: what the emulated device would reach, worked out from its datasheet; "
+                              "the text came at another speed here.\nClick for the timeline of its tokens")
+                         : tr("%1\nClick for the timeline of its tokens"))
+                .arg(figures));
     }
 }
 

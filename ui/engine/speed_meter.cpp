@@ -2,8 +2,6 @@
 
 #include <tuple>
 
-#include <QLocale>
-
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -82,7 +80,7 @@ QString SpeedMeter::text(bool withArrival) const {
     }
     const QString speed = tokenSpeedText(m_byDevice, isSimulated());
     return withArrival && isSimulated() && m_here > 0
-               ? speed + QStringLiteral(" · ") + tr("text came at %1 a second").arg(QLocale().toString(m_here, 'f', 1))
+               ? speed + QStringLiteral(" · ") + tr("here %1").arg(speedText(m_here, SpeedKind::Measured))
                : speed;
 }
 

@@ -29,8 +29,8 @@ class SpeedMeter : public QObject {
     // The last answer is no longer of interest. Ignored while one is being written, and
     // during a trial.
     void leaveAnswer();
-    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a
-    // second", its second part only `withArrival`. Empty: not known.
+    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · here 57.1 tokens/s
+    // (measured)", its second part only `withArrival`. Empty: not known.
     QString text(bool withArrival = true) const;
 
   Q_SIGNALS:

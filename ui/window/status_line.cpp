@@ -85,9 +85,9 @@ void StatusLine::refreshSpeed() {
         m_showsSimulated = m_meter->isSimulated();
         m_speed->setToolTip(
             m_showsSimulated
-                ? tr("Tokens written per second, after the first token. The device is emulated: its speed is "
-                     "simulated, "
-                     "that is worked out from its datasheet; beside it, how fast the text really came here.")
+                ? tr("Tokens written per second, after the first token.\nSimulated: what the emulated device would "
+                     "reach, worked out from its datasheet.\nHere: how fast the text really came on this computer, "
+                     "which does that device's work.")
                 : tr("Tokens written per second, after the first token, as measured."));
     }
     m_speed->setText(text);
