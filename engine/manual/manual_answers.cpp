@@ -8,7 +8,6 @@
 #include <span>
 #include <sstream>
 #include <utf8proc.h>
-#include <utility>
 
 namespace offstage::engine {
 namespace {
@@ -71,6 +70,23 @@ void replace_all(std::string& text, const std::string& part, const std::string& 
     }
 }
 
+// Of a phrase without a blank at its end, all of each word that begins so.
+void translate_all(std::string& text, const std::string& phrase, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(phrase, at)) != std::string::npos; at += by.size() - 1) {
+        const std::size_t end = text.find(' ', at + phrase.size() - 1);
+        text.replace(at, end + 1 - at, by);
+    }
+}
+
+// As it is looked for in plain_words().
+std::string phrase_of(const std::string& typed) {
+    std::string words = plain_words(typed);
+    if (words == " ") return {};
+    if (has(typed, "=")) words = whole_question(words);
+    if (typed.back() == '*') words.pop_back();
+    return words;
+}
+
 // The texts of all languages.
 std::vector<std::string> in_all_languages(const nlohmann::json& object, const char* name) {
     std::vector<std::string> out;
@@ -85,11 +101,7 @@ std::vector<std::string> phrases_of(const nlohmann::json& object, const char* na
     for (const std::string& list : in_all_languages(object, name)) {
         std::istringstream in(list);
         for (std::string phrase; std::getline(in, phrase, ',');) {
-            std::string words = plain_words(phrase);
-            if (words == " ") continue;
-            if (has(phrase, "=")) words = whole_question(words);
-            if (phrase.back() == '*') words.pop_back();
-            out.push_back(std::move(words));
+            if (std::string words = phrase_of(phrase); !words.empty()) out.push_back(std::move(words));
         }
     }
     return out;
@@ -171,6 +183,13 @@ ManualAnswers::ManualAnswers(ReadFn read) : read_(std::move(read)) {
     for (const std::string& list : in_all_languages(all, "plain")) {
         for (const std::string& word : words_in(plain_words(list))) plain_.insert(word);
     }
+    for (const auto& language : all.at("words")) {
+        for (const auto& [phrase, english] : language.items()) {
+            english_.emplace_back(phrase_of(phrase), plain_words(english.get<std::string>()));
+        }
+    }
+    std::stable_sort(english_.begin(), english_.end(),
+                     [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     for (const auto& topic : all.at("topics")) {
         const auto page = topic.at("page").get<std::string>();
         topics_.push_back({page, topic.value("from", page), topic.at("heading").get<std::string>(),
@@ -228,10 +247,11 @@ bool ManualAnswers::is_task(const std::string& plain) const {
            std::any_of(tasks_.begin(), tasks_.end(), [&](const std::string& each) { return rest.starts_with(each); });
 }
 
-// The beginnings of the words that say what is asked.
+// The beginnings of the words that say what is asked, in the manual's language.
 ManualAnswers::Phrases ManualAnswers::content_of(const std::string& plain) const {
     std::string rest = plain;
     for (const std::string& phrase : program_) replace_all(rest, phrase, " ");
+    for (const auto& [phrase, english] : english_) translate_all(rest, phrase, english);
     Phrases words;
     for (std::string& word : words_in(rest)) {
         if (!skipped_.contains(word)) words.emplace_back(" ").append(stem(std::move(word)));

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace offstage::engine {
@@ -57,6 +58,7 @@ class ManualAnswers {
     std::vector<Topic> topics_;
     Phrases program_, frames_, polite_, tasks_, subjects_, answers_, changes_, places_;
     std::unordered_set<std::string> skipped_, plain_;
+    std::vector<std::pair<std::string, std::string>> english_;  // of other languages, the longest first
 };
 
 }  // namespace offstage::engine

@@ -415,6 +415,13 @@ class TestHelp : public QObject {
         QCOMPARE(f.messages().first().text, offered[question]);
         QCOMPARE(f.last().helpPage, page);
         QVERIFY2(f.last().text.contains(words), qPrintable(f.last().text));
+        // In another language its first line says that the pages are in English.
+        const QString first = language == QStringLiteral("de") ? QStringLiteral("Die Hilfe gibt es nur auf Englisch.")
+                              : language == QStringLiteral("vi")
+                                  ? QStringLiteral("Phần trợ giúp chỉ có bằng tiếng Anh.")
+                                  : QString();
+        QVERIFY2(f.last().text.startsWith(first), qPrintable(f.last().text));
+        QCOMPARE(f.last().text.startsWith(QStringLiteral("The help is in English")), false);
     }
 
     // The demo model would answer it falsely, wherever its files lie. Other models get

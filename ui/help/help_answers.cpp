@@ -45,6 +45,11 @@ HelpAnswer shown(const engine::ManualAnswer& answer) {
         text += QStringLiteral("\n\n") + HelpText::tr("Families: %1.").arg(families.join(QStringLiteral(", ")));
     }
     text.replace(link, QStringLiteral("](help:\\1)"));
+    static const char kLanguage[] = QT_TRANSLATE_NOOP("HelpAnswers", "The help is in English. It says:");
+    const QString language = HelpText::tr(kLanguage);
+    if (language != QLatin1String(kLanguage)) {  // the window speaks another one
+        text.prepend(language + QStringLiteral("\n\n"));
+    }
     return {page, text + QStringLiteral("\n\n") + HelpText::tr("More in the help: %1").arg(toPage)};
 }
 
