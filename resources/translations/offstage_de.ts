@@ -4391,12 +4391,16 @@
         <translation>Familien: %1.</translation>
     </message>
     <message>
-        <source>More in the help: %1</source>
-        <translation>Mehr in der Hilfe, auf Englisch: %1</translation>
-    </message>
-    <message>
         <source>The demo model does not know this program well enough to answer. %1 says where everything is, and the search in the help (F1) looks through all of its pages.</source>
         <translation>Das Demomodell kennt dieses Programm nicht gut genug, um zu antworten. „%1“ sagt, wo alles ist, und die Suche in der Hilfe (F1) durchsucht alle ihre Seiten; sie sind auf Englisch.</translation>
+    </message>
+    <message>
+        <source>The help is in English. It says:</source>
+        <translation>Die Hilfe gibt es nur auf Englisch. Dort steht:</translation>
+    </message>
+    <message>
+        <source>More in the help: %1</source>
+        <translation>Mehr in der Hilfe: %1</translation>
     </message>
 </context>
 <context>
@@ -4873,6 +4877,22 @@
         <translation>Es gibt keinen Bildschirm für ein Fenster. „offstage-cli chat“ spricht im Terminal.
 </translation>
     </message>
+    <message>
+        <source>--%1 %2: expected is %3.</source>
+        <translation>--%1 %2: Erwartet wird %3.</translation>
+    </message>
+    <message>
+        <source>WIDTHxHEIGHT, for example 1280x800</source>
+        <translation>BREITExHÖHE, zum Beispiel 1280x800</translation>
+    </message>
+    <message>
+        <source>system, light or dark</source>
+        <translation>system, light oder dark</translation>
+    </message>
+    <message>
+        <source>en, de or vi</source>
+        <translation>en, de oder vi</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -5232,62 +5252,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Schritte</translation>
     </message>
     <message>
-        <source>%1, plan %2</source>
-        <translation>%1, Plan %2</translation>
-    </message>
-    <message>
-        <source>A</source>
-        <translation>A</translation>
-    </message>
-    <message>
-        <source>B</source>
-        <translation>B</translation>
-    </message>
-    <message>
-        <source>Plan A</source>
-        <translation>Plan A</translation>
-    </message>
-    <message>
-        <source>Plan B</source>
-        <translation>Plan B</translation>
-    </message>
-    <message>
-        <source>Budgets</source>
-        <translation>Budgets</translation>
-    </message>
-    <message>
-        <source>First token</source>
-        <translation>Erstes Token</translation>
-    </message>
-    <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
-    </message>
-    <message>
-        <source>Hit rate</source>
-        <translation>Trefferquote</translation>
-    </message>
-    <message>
-        <source>Copied</source>
-        <translation>Kopiert</translation>
-    </message>
-    <message>
-        <source>Mean bits</source>
-        <translation>Bits im Mittel</translation>
-    </message>
-    <message>
-        <source>Tokens</source>
-        <translation>Tokens</translation>
-    </message>
-    <message>
-        <source>Text</source>
-        <translation>Text</translation>
-    </message>
-    <message>
-        <source>(the same)</source>
-        <translation>(derselbe)</translation>
-    </message>
-    <message>
         <source>Save the results</source>
         <translation>Ergebnisse speichern</translation>
     </message>
@@ -5320,21 +5284,8 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Bilder von Diagrammen als PNG speichern: Welche, wird vorher gefragt</translation>
     </message>
     <message>
-        <source>the same</source>
-        <translation>gleich</translation>
-    </message>
-    <message>
-        <source>%1 %</source>
-        <comment>percent</comment>
-        <translation>%1&#xa0;%</translation>
-    </message>
-    <message>
         <source>Median of the runs</source>
         <translation>Median der Läufe</translation>
-    </message>
-    <message>
-        <source>What the comparison says</source>
-        <translation>Was der Vergleich sagt</translation>
     </message>
     <message>
         <source>Times and speeds are simulated: the device is emulated.</source>
@@ -5347,30 +5298,6 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>Median of %1 runs: %2, first token after %3.</source>
         <translation>Median von %1 Läufen: %2, erstes Token nach %3.</translation>
-    </message>
-    <message>
-        <source>%1, difference</source>
-        <translation>%1, Unterschied</translation>
-    </message>
-    <message>
-        <source>Plan B against plan A: %1 tokens/s, same text.</source>
-        <translation>Plan B gegen Plan A: %1 Tokens/s, gleicher Text.</translation>
-    </message>
-    <message>
-        <source>Plan B against plan A: %1 tokens/s, another text.</source>
-        <translation>Plan B gegen Plan A: %1 Tokens/s, anderer Text.</translation>
-    </message>
-    <message>
-        <source>B against A</source>
-        <translation>B gegen A</translation>
-    </message>
-    <message>
-        <source>Tokens/s (simulated)</source>
-        <translation>Tokens/s (simuliert)</translation>
-    </message>
-    <message>
-        <source>Tokens/s (measured)</source>
-        <translation>Tokens/s (gemessen)</translation>
     </message>
     <message>
         <source>A run is under way</source>
@@ -5391,15 +5318,6 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>There are no results yet: ask something, or run a scenario</source>
         <translation>Noch keine Ergebnisse: etwas fragen oder ein Szenario laufen lassen</translation>
-    </message>
-    <message>
-        <source>%1 points</source>
-        <comment>of a percentage</comment>
-        <translation>%1 Punkte</translation>
-    </message>
-    <message>
-        <source>Between tokens, p95</source>
-        <translation>Zwischen Tokens, p95</translation>
     </message>
     <message>
         <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
@@ -6346,6 +6264,111 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Type a command or a setting</source>
         <translation>Befehl oder Einstellung eingeben</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ComparisonView</name>
+    <message>
+        <source>the same</source>
+        <translation>gleich</translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <comment>percent</comment>
+        <translation>%1&#xa0;%</translation>
+    </message>
+    <message>
+        <source>%1 points</source>
+        <comment>of a percentage</comment>
+        <translation>%1 Punkte</translation>
+    </message>
+    <message>
+        <source>%1, plan %2</source>
+        <translation>%1, Plan %2</translation>
+    </message>
+    <message>
+        <source>What the comparison says</source>
+        <translation>Was der Vergleich sagt</translation>
+    </message>
+    <message>
+        <source>Plan A</source>
+        <translation>Plan A</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>Plan B</source>
+        <translation>Plan B</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>Budgets</source>
+        <translation>Budgets</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>Text</translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, same text.</source>
+        <translation>Plan B gegen Plan A: %1 Tokens/s, gleicher Text.</translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, another text.</source>
+        <translation>Plan B gegen Plan A: %1 Tokens/s, anderer Text.</translation>
+    </message>
+    <message>
+        <source>(the same)</source>
+        <translation>(derselbe)</translation>
+    </message>
+    <message>
+        <source>Tokens/s (simulated)</source>
+        <translation>Tokens/s (simuliert)</translation>
+    </message>
+    <message>
+        <source>Tokens/s (measured)</source>
+        <translation>Tokens/s (gemessen)</translation>
+    </message>
+    <message>
+        <source>First token</source>
+        <translation>Erstes Token</translation>
+    </message>
+    <message>
+        <source>Between tokens, p95</source>
+        <translation>Zwischen Tokens, p95</translation>
+    </message>
+    <message>
+        <source>Hit rate</source>
+        <translation>Trefferquote</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>Kopiert</translation>
+    </message>
+    <message>
+        <source>Mean bits</source>
+        <translation>Bits im Mittel</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>Tokens</translation>
+    </message>
+    <message>
+        <source>B against A</source>
+        <translation>B gegen A</translation>
+    </message>
+    <message>
+        <source>%1, difference</source>
+        <translation>%1, Unterschied</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation>%1 ms</translation>
     </message>
 </context>
 <context>
@@ -7751,10 +7774,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Ausgewählt; kein Token im Chat rief ihn auf</translation>
     </message>
     <message>
-        <source>Selected; underlined in the chat: %1 places</source>
-        <translation>Ausgewählt; im Chat unterstrichen: %1 Stellen</translation>
-    </message>
-    <message>
         <source>Pin, evict or change the precision of the selected experts</source>
         <translation>Ausgewählte Experten fixieren, vom Gerät verdrängen oder ihre Genauigkeit ändern</translation>
     </message>
@@ -7769,10 +7788,6 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>Point at a cell for its numbers; drag to mark several, click a number for its layer or column.</source>
         <translation>Zeigen Sie auf ein Feld für seine Zahlen; Ziehen markiert mehrere, ein Klick auf eine Nummer ihre Schicht oder Spalte.</translation>
-    </message>
-    <message>
-        <source>Marked: layers %1, experts %2: %3 experts</source>
-        <translation>Markiert: Schichten %1, Experten %2: %3 Experten</translation>
     </message>
     <message>
         <source>%1 %2</source>
@@ -7955,6 +7970,45 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>Share of each expert&apos;s tokens, since the model was loaded and prompts included, that found it on the device.</source>
         <translation>Anteil der Tokens jedes Experten seit dem Laden des Modells, Prompts mitgezählt, die ihn auf dem Gerät fanden.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Marked: %1, %2: %n expert(s)</source>
+        <comment>layers, experts</comment>
+        <translation>
+            <numerusform>Markiert: %1, %2: %n Experte</numerusform>
+            <numerusform>Markiert: %1, %2: %n Experten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>Schicht %1</translation>
+    </message>
+    <message>
+        <source>layers %1</source>
+        <translation>Schichten %1</translation>
+    </message>
+    <message>
+        <source>expert %1</source>
+        <translation>Experte %1</translation>
+    </message>
+    <message>
+        <source>experts %1</source>
+        <translation>Experten %1</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>Schicht</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>Experte</translation>
+    </message>
+    <message numerus="yes">
+        <source>Selected; underlined in the chat: %n place(s)</source>
+        <translation>
+            <numerusform>Ausgewählt; im Chat unterstrichen: %n Stelle</numerusform>
+            <numerusform>Ausgewählt; im Chat unterstrichen: %n Stellen</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -8338,24 +8392,9 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
 <context>
     <name>offstage::ui::HeatMap</name>
     <message>
-        <source>%1 %2, %3 %4: %5</source>
-        <comment>heat map cell: title of rows, row, title of columns, column, value</comment>
-        <translation>%1 %2, %3 %4: %5</translation>
-    </message>
-    <message>
         <source>%1 %2–%3 of %4</source>
         <comment>title of columns, those that are shown, their number</comment>
         <translation>%1 %2–%3 von %4</translation>
-    </message>
-    <message>
-        <source>%1 %2</source>
-        <comment>title of rows, number of one</comment>
-        <translation>%1 %2</translation>
-    </message>
-    <message>
-        <source>%1 %2</source>
-        <comment>title of columns, number of one</comment>
-        <translation>%1 %2</translation>
     </message>
     <message>
         <source>%1 %2</source>
@@ -8374,6 +8413,21 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>%1: %2</source>
         <comment>row or column, its summary</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>%1 %2, %3 %4: %5</source>
+        <comment>heat map cell: name of a row, its number, name of a column, its number, value</comment>
+        <translation>%1 %2, %3 %4: %5</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>name of a row, its number</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>name of a column, its number</comment>
+        <translation>%1 %2</translation>
     </message>
 </context>
 <context>
@@ -8582,6 +8636,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>This is sent when the answer is complete · Enter again keeps it here</source>
+        <translation>Das wird gesendet, wenn die Antwort vollständig ist · nochmals Enter lässt es hier</translation>
     </message>
 </context>
 <context>
@@ -10392,6 +10450,14 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <source>The model sees neither this nor the question</source>
         <translation>Das Modell sieht weder dies noch die Frage</translation>
     </message>
+    <message>
+        <source>%1
+Simulated: what the emulated device would reach, worked out from its datasheet; the text came at another speed here.
+Click for the timeline of its tokens</source>
+        <translation>%1
+Simuliert: was das emulierte Gerät nach seinem Datenblatt erreichen würde; hier kam der Text in einem anderen Tempo.
+Ein Klick zeigt die Zeitleiste der Tokens</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
@@ -11809,8 +11875,8 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
 <context>
     <name>offstage::ui::SpeedMeter</name>
     <message>
-        <source>text came at %1 a second</source>
-        <translation>Text kam mit %1 pro Sekunde</translation>
+        <source>here %1</source>
+        <translation>hier %1</translation>
     </message>
 </context>
 <context>
@@ -11878,10 +11944,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Schreibt</translation>
     </message>
     <message>
-        <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
-        <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token. Das Gerät ist emuliert: Seine Geschwindigkeit ist simuliert, also aus seinem Datenblatt berechnet; daneben, wie schnell der Text hier wirklich kam.</translation>
-    </message>
-    <message>
         <source>Tokens written per second, after the first token, as measured.</source>
         <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token, gemessen.</translation>
     </message>
@@ -11900,6 +11962,14 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
         <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist oder höchstens die Schwelle ihres Experten erreicht, werden übersprungen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
+    </message>
+    <message>
+        <source>Tokens written per second, after the first token.
+Simulated: what the emulated device would reach, worked out from its datasheet.
+Here: how fast the text really came on this computer, which does that device&apos;s work.</source>
+        <translation>Geschriebene Tokens pro Sekunde, nach dem ersten Token.
+Simuliert: was das emulierte Gerät nach seinem Datenblatt erreichen würde.
+Hier: wie schnell der Text wirklich kam, auf diesem Rechner, der die Arbeit des Geräts tut.</translation>
     </message>
 </context>
 <context>

@@ -103,6 +103,24 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::ExpertsPanel</name>
+    <message numerus="yes">
+        <source>Marked: %1, %2: %n expert(s)</source>
+        <comment>layers, experts</comment>
+        <translation>
+            <numerusform>Marked: %1, %2: %n expert</numerusform>
+            <numerusform>Marked: %1, %2: %n experts</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Selected; underlined in the chat: %n place(s)</source>
+        <translation>
+            <numerusform>Selected; underlined in the chat: %n place</numerusform>
+            <numerusform>Selected; underlined in the chat: %n places</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::HelpDialog</name>
     <message numerus="yes">
         <source>%n page(s) found</source>

@@ -4391,12 +4391,16 @@
         <translation>Các họ mô hình: %1.</translation>
     </message>
     <message>
-        <source>More in the help: %1</source>
-        <translation>Xem thêm trong phần trợ giúp, bằng tiếng Anh: %1</translation>
-    </message>
-    <message>
         <source>The demo model does not know this program well enough to answer. %1 says where everything is, and the search in the help (F1) looks through all of its pages.</source>
         <translation>Mô hình demo không biết đủ rõ về chương trình này để trả lời. %1 cho biết mọi thứ nằm ở đâu, và ô tìm kiếm trong phần trợ giúp (F1) tìm trong mọi trang; các trang bằng tiếng Anh.</translation>
+    </message>
+    <message>
+        <source>The help is in English. It says:</source>
+        <translation>Phần trợ giúp chỉ có bằng tiếng Anh. Trong đó viết:</translation>
+    </message>
+    <message>
+        <source>More in the help: %1</source>
+        <translation>Xem thêm trong phần trợ giúp: %1</translation>
     </message>
 </context>
 <context>
@@ -4871,6 +4875,22 @@
         <translation>Không có màn hình cho cửa sổ. “offstage-cli chat” trò chuyện trong terminal.
 </translation>
     </message>
+    <message>
+        <source>--%1 %2: expected is %3.</source>
+        <translation>--%1 %2: cần có %3.</translation>
+    </message>
+    <message>
+        <source>WIDTHxHEIGHT, for example 1280x800</source>
+        <translation>RỘNGxCAO, ví dụ 1280x800</translation>
+    </message>
+    <message>
+        <source>system, light or dark</source>
+        <translation>system, light hoặc dark</translation>
+    </message>
+    <message>
+        <source>en, de or vi</source>
+        <translation>en, de hoặc vi</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -5230,62 +5250,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>số bước</translation>
     </message>
     <message>
-        <source>%1, plan %2</source>
-        <translation>%1, phương án %2</translation>
-    </message>
-    <message>
-        <source>A</source>
-        <translation>A</translation>
-    </message>
-    <message>
-        <source>B</source>
-        <translation>B</translation>
-    </message>
-    <message>
-        <source>Plan A</source>
-        <translation>Phương án A</translation>
-    </message>
-    <message>
-        <source>Plan B</source>
-        <translation>Phương án B</translation>
-    </message>
-    <message>
-        <source>Budgets</source>
-        <translation>Hạn mức</translation>
-    </message>
-    <message>
-        <source>First token</source>
-        <translation>Token đầu tiên</translation>
-    </message>
-    <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
-    </message>
-    <message>
-        <source>Hit rate</source>
-        <translation>Tỷ lệ trúng</translation>
-    </message>
-    <message>
-        <source>Copied</source>
-        <translation>Đã sao chép</translation>
-    </message>
-    <message>
-        <source>Mean bits</source>
-        <translation>Số bit trung bình</translation>
-    </message>
-    <message>
-        <source>Tokens</source>
-        <translation>Token</translation>
-    </message>
-    <message>
-        <source>Text</source>
-        <translation>Văn bản</translation>
-    </message>
-    <message>
-        <source>(the same)</source>
-        <translation>(như nhau)</translation>
-    </message>
-    <message>
         <source>Save the results</source>
         <translation>Lưu kết quả</translation>
     </message>
@@ -5318,21 +5282,8 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Lưu hình của các biểu đồ thành PNG: sẽ hỏi trước là những biểu đồ nào</translation>
     </message>
     <message>
-        <source>the same</source>
-        <translation>như nhau</translation>
-    </message>
-    <message>
-        <source>%1 %</source>
-        <comment>percent</comment>
-        <translation>%1 %</translation>
-    </message>
-    <message>
         <source>Median of the runs</source>
         <translation>Trung vị các lần chạy</translation>
-    </message>
-    <message>
-        <source>What the comparison says</source>
-        <translation>Kết quả so sánh</translation>
     </message>
     <message>
         <source>Times and speeds are simulated: the device is emulated.</source>
@@ -5345,30 +5296,6 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>Median of %1 runs: %2, first token after %3.</source>
         <translation>Trung vị của %1 lần chạy: %2, token đầu sau %3.</translation>
-    </message>
-    <message>
-        <source>%1, difference</source>
-        <translation>%1, chênh lệch</translation>
-    </message>
-    <message>
-        <source>Plan B against plan A: %1 tokens/s, same text.</source>
-        <translation>Kế hoạch B so với A: %1 token/s, cùng văn bản.</translation>
-    </message>
-    <message>
-        <source>Plan B against plan A: %1 tokens/s, another text.</source>
-        <translation>Kế hoạch B so với A: %1 token/s, văn bản khác.</translation>
-    </message>
-    <message>
-        <source>B against A</source>
-        <translation>B so với A</translation>
-    </message>
-    <message>
-        <source>Tokens/s (simulated)</source>
-        <translation>Token/s (mô phỏng)</translation>
-    </message>
-    <message>
-        <source>Tokens/s (measured)</source>
-        <translation>Token/s (đo được)</translation>
     </message>
     <message>
         <source>A run is under way</source>
@@ -5389,15 +5316,6 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>There are no results yet: ask something, or run a scenario</source>
         <translation>Chưa có kết quả: hãy hỏi điều gì đó hoặc chạy một kịch bản</translation>
-    </message>
-    <message>
-        <source>%1 points</source>
-        <comment>of a percentage</comment>
-        <translation>%1 điểm</translation>
-    </message>
-    <message>
-        <source>Between tokens, p95</source>
-        <translation>Giữa các token, p95</translation>
     </message>
     <message>
         <source>Emulated devices have simulated times and speeds, the others measured ones: the pointer over a row shows its device.</source>
@@ -6342,6 +6260,111 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Type a command or a setting</source>
         <translation>Nhập một lệnh hoặc thiết lập</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ComparisonView</name>
+    <message>
+        <source>the same</source>
+        <translation>như nhau</translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <comment>percent</comment>
+        <translation>%1 %</translation>
+    </message>
+    <message>
+        <source>%1 points</source>
+        <comment>of a percentage</comment>
+        <translation>%1 điểm</translation>
+    </message>
+    <message>
+        <source>%1, plan %2</source>
+        <translation>%1, phương án %2</translation>
+    </message>
+    <message>
+        <source>What the comparison says</source>
+        <translation>Kết quả so sánh</translation>
+    </message>
+    <message>
+        <source>Plan A</source>
+        <translation>Phương án A</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>Plan B</source>
+        <translation>Phương án B</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>Budgets</source>
+        <translation>Hạn mức</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>Văn bản</translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, same text.</source>
+        <translation>Kế hoạch B so với A: %1 token/s, cùng văn bản.</translation>
+    </message>
+    <message>
+        <source>Plan B against plan A: %1 tokens/s, another text.</source>
+        <translation>Kế hoạch B so với A: %1 token/s, văn bản khác.</translation>
+    </message>
+    <message>
+        <source>(the same)</source>
+        <translation>(như nhau)</translation>
+    </message>
+    <message>
+        <source>Tokens/s (simulated)</source>
+        <translation>Token/s (mô phỏng)</translation>
+    </message>
+    <message>
+        <source>Tokens/s (measured)</source>
+        <translation>Token/s (đo được)</translation>
+    </message>
+    <message>
+        <source>First token</source>
+        <translation>Token đầu tiên</translation>
+    </message>
+    <message>
+        <source>Between tokens, p95</source>
+        <translation>Giữa các token, p95</translation>
+    </message>
+    <message>
+        <source>Hit rate</source>
+        <translation>Tỷ lệ trúng</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>Đã sao chép</translation>
+    </message>
+    <message>
+        <source>Mean bits</source>
+        <translation>Số bit trung bình</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>B against A</source>
+        <translation>B so với A</translation>
+    </message>
+    <message>
+        <source>%1, difference</source>
+        <translation>%1, chênh lệch</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation>%1 ms</translation>
     </message>
 </context>
 <context>
@@ -7740,10 +7763,6 @@ Reading its headers…</source>
         <translation>Đã chọn; không có token nào trong cuộc trò chuyện gọi đến chuyên gia này</translation>
     </message>
     <message>
-        <source>Selected; underlined in the chat: %1 places</source>
-        <translation>Đã chọn; được gạch chân trong cuộc trò chuyện: %1 chỗ</translation>
-    </message>
-    <message>
         <source>Pin, evict or change the precision of the selected experts</source>
         <translation>Ghim, đưa khỏi thiết bị hoặc đổi độ chính xác của các chuyên gia đã chọn</translation>
     </message>
@@ -7758,10 +7777,6 @@ Reading its headers…</source>
     <message>
         <source>Point at a cell for its numbers; drag to mark several, click a number for its layer or column.</source>
         <translation>Trỏ vào một ô để xem số liệu; kéo để đánh dấu nhiều ô, nhấp vào một số để đánh dấu lớp hoặc cột của nó.</translation>
-    </message>
-    <message>
-        <source>Marked: layers %1, experts %2: %3 experts</source>
-        <translation>Đã đánh dấu: lớp %1, chuyên gia %2: %3 chuyên gia</translation>
     </message>
     <message>
         <source>%1 %2</source>
@@ -7944,6 +7959,43 @@ Reading its headers…</source>
     <message>
         <source>Share of each expert&apos;s tokens, since the model was loaded and prompts included, that found it on the device.</source>
         <translation>Tỷ lệ token của từng chuyên gia, từ khi nạp mô hình và kể cả lời nhắc, tìm thấy nó trên thiết bị.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Marked: %1, %2: %n expert(s)</source>
+        <comment>layers, experts</comment>
+        <translation>
+            <numerusform>Đã đánh dấu: %1, %2: %n chuyên gia</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>lớp %1</translation>
+    </message>
+    <message>
+        <source>layers %1</source>
+        <translation>các lớp %1</translation>
+    </message>
+    <message>
+        <source>expert %1</source>
+        <translation>chuyên gia %1</translation>
+    </message>
+    <message>
+        <source>experts %1</source>
+        <translation>các chuyên gia %1</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>lớp</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>chuyên gia</translation>
+    </message>
+    <message numerus="yes">
+        <source>Selected; underlined in the chat: %n place(s)</source>
+        <translation>
+            <numerusform>Đã chọn; gạch chân trong cuộc trò chuyện: %n chỗ</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -8327,24 +8379,9 @@ Reading its headers…</source>
 <context>
     <name>offstage::ui::HeatMap</name>
     <message>
-        <source>%1 %2, %3 %4: %5</source>
-        <comment>heat map cell: title of rows, row, title of columns, column, value</comment>
-        <translation>%1 %2, %3 %4: %5</translation>
-    </message>
-    <message>
         <source>%1 %2–%3 of %4</source>
         <comment>title of columns, those that are shown, their number</comment>
         <translation>%1 %2–%3 trên %4</translation>
-    </message>
-    <message>
-        <source>%1 %2</source>
-        <comment>title of rows, number of one</comment>
-        <translation>%1 %2</translation>
-    </message>
-    <message>
-        <source>%1 %2</source>
-        <comment>title of columns, number of one</comment>
-        <translation>%1 %2</translation>
     </message>
     <message>
         <source>%1 %2</source>
@@ -8363,6 +8400,21 @@ Reading its headers…</source>
         <source>%1: %2</source>
         <comment>row or column, its summary</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>%1 %2, %3 %4: %5</source>
+        <comment>heat map cell: name of a row, its number, name of a column, its number, value</comment>
+        <translation>%1 %2, %3 %4: %5</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>name of a row, its number</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>name of a column, its number</comment>
+        <translation>%1 %2</translation>
     </message>
 </context>
 <context>
@@ -8570,6 +8622,10 @@ Reading its headers…</source>
     <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>This is sent when the answer is complete · Enter again keeps it here</source>
+        <translation>Sẽ gửi khi câu trả lời xong · Enter lần nữa để giữ lại đây</translation>
     </message>
 </context>
 <context>
@@ -10376,6 +10432,14 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>The model sees neither this nor the question</source>
         <translation>Mô hình không thấy cả câu này lẫn câu hỏi</translation>
     </message>
+    <message>
+        <source>%1
+Simulated: what the emulated device would reach, worked out from its datasheet; the text came at another speed here.
+Click for the timeline of its tokens</source>
+        <translation>%1
+Mô phỏng: tốc độ mà thiết bị giả lập sẽ đạt, tính theo thông số kỹ thuật; ở đây văn bản đến với tốc độ khác.
+Nhấp để xem dòng thời gian của các token</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
@@ -11789,8 +11853,8 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
 <context>
     <name>offstage::ui::SpeedMeter</name>
     <message>
-        <source>text came at %1 a second</source>
-        <translation>văn bản đến với %1 mỗi giây</translation>
+        <source>here %1</source>
+        <translation>ở đây %1</translation>
     </message>
 </context>
 <context>
@@ -11858,10 +11922,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Đang viết</translation>
     </message>
     <message>
-        <source>Tokens written per second, after the first token. The device is emulated: its speed is simulated, that is worked out from its datasheet; beside it, how fast the text really came here.</source>
-        <translation>Số token viết mỗi giây, sau token đầu. Thiết bị được giả lập: tốc độ của nó là mô phỏng, tức tính từ thông số kỹ thuật; bên cạnh là tốc độ văn bản thực sự đến ở đây.</translation>
-    </message>
-    <message>
         <source>Tokens written per second, after the first token, as measured.</source>
         <translation>Số token viết mỗi giây, sau token đầu, theo đo đạc.</translation>
     </message>
@@ -11880,6 +11940,14 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
         <translation>Bỏ các nơ-ron của chuyên gia có mức kích hoạt không quá mức này, hoặc không quá ngưỡng riêng của chuyên gia: câu trả lời không phải của chính mô hình. Bảng Ngân sách thay đổi điều này.</translation>
+    </message>
+    <message>
+        <source>Tokens written per second, after the first token.
+Simulated: what the emulated device would reach, worked out from its datasheet.
+Here: how fast the text really came on this computer, which does that device&apos;s work.</source>
+        <translation>Số token viết mỗi giây, sau token đầu tiên.
+Mô phỏng: tốc độ mà thiết bị giả lập sẽ đạt, tính theo thông số kỹ thuật.
+Ở đây: văn bản thực sự đến nhanh thế nào trên máy tính này, máy làm thay công việc của thiết bị đó.</translation>
     </message>
 </context>
 <context>
