@@ -39,6 +39,9 @@ void validate(const SamplerSettings& settings) {
     check_range("top_p", settings.top_p, 0.0f, 1.0f);
     check_range("min_p", settings.min_p, 0.0f, 1.0f);
     check_range("repeat_penalty", settings.repeat_penalty, 0.01f, 100.0f);
+    check_range("presence_penalty", settings.presence_penalty, -2.0f, 2.0f);
+    check_range("frequency_penalty", settings.frequency_penalty, -2.0f, 2.0f);
+    for (const auto& [token, bias] : settings.logit_bias) check_range("logit_bias", bias, -100.0f, 100.0f);
     if (settings.repeat_window < 0) refuse("repeat_window", messages::all_tokens_or_more, settings.repeat_window);
 }
 
@@ -53,12 +56,20 @@ Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
+    const TokenId token = choose(logits, recent);
+    if (has_penalty() && token >= 0) ++n_chosen_[static_cast<std::size_t>(token)];
+    return token;
+}
+
+TokenId Sampler::choose(std::span<const float> logits, std::span<const TokenId> recent) {
     logits_.resize(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const float x = logits[i];
         logits_[i] = std::isnan(x) ? kNever : std::min(x, std::numeric_limits<float>::max());
     }
+    add_bias();
     penalise(recent);
+    penalise_chosen();
 
     const TokenId greedy = best();
     if (greedy < 0 || settings_.temperature <= 0.0f) return greedy;
@@ -98,6 +109,7 @@ void Sampler::count_choice() {
 
 std::optional<kernels::TokenRule> Sampler::rule(std::size_t n_ahead, std::int64_t vocab_size,
                                                 std::span<const TokenId> never, std::span<const TokenId> before) {
+    if (has_bias()) return std::nullopt;
     const bool greedy = settings_.temperature <= 0.0f;
     kernels::TokenRule rule;
     if (!greedy) {
@@ -122,6 +134,23 @@ std::optional<kernels::TokenRule> Sampler::rule(std::size_t n_ahead, std::int64_
     rule.n_seen = static_cast<std::int32_t>(seen.size());
     std::copy(seen.begin(), seen.end(), std::copy(never.begin(), never.end(), std::begin(rule.listed)));
     return rule;
+}
+
+void Sampler::add_bias() {
+    for (const auto& [token, bias] : settings_.logit_bias) {
+        if (token >= 0 && static_cast<std::size_t>(token) < logits_.size()) {
+            logits_[static_cast<std::size_t>(token)] += bias;
+        }
+    }
+}
+
+void Sampler::penalise_chosen() {
+    if (!has_penalty()) return;
+    n_chosen_.resize(logits_.size());
+    for (std::size_t i = 0; i < logits_.size(); ++i) {
+        if (n_chosen_[i] == 0) continue;
+        logits_[i] -= settings_.presence_penalty + static_cast<float>(n_chosen_[i]) * settings_.frequency_penalty;
+    }
 }
 
 void Sampler::penalise(std::span<const TokenId> recent) {

@@ -31,11 +31,11 @@ class Sampler {
     // as validate() does.
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
-    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last
-    // repeat_window count, or all (ids outside the vocabulary are ignored). A logit that
-    // is NaN or -infinity is never chosen; +infinity beats every number. Returns -1 when
-    // no logit can be chosen. Never throws for its input; allocates only when vocab_size
-    // grows.
+    // The answer's next token. `logits`: [vocab_size]; `recent`: the tokens so far,
+    // newest last, of which the last repeat_window count, or all (ids outside the
+    // vocabulary are ignored). A logit that is NaN or -infinity is never chosen;
+    // +infinity beats every number. Returns -1 when no logit can be chosen. Never throws
+    // for its input; allocates only when vocab_size grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
     // A device's part: the rule of the choice that follows n_ahead others, for a step
@@ -53,7 +53,14 @@ class Sampler {
         return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
     }
 
+    // Whether settings need the host's own bookkeeping.
+    bool has_bias() const { return has_penalty() || !settings_.logit_bias.empty(); }
+    bool has_penalty() const { return settings_.presence_penalty != 0.0f || settings_.frequency_penalty != 0.0f; }
+
+    TokenId choose(std::span<const float> logits, std::span<const TokenId> recent);
+    void add_bias();
     void penalise(std::span<const TokenId> recent);
+    void penalise_chosen();
     TokenId best() const;
     void collect();        // every choosable token, by id
     void collect_top_k();  // the best top_k, sorted
@@ -62,9 +69,10 @@ class Sampler {
 
     SamplerSettings settings_;
     std::mt19937_64 random_;
-    std::vector<std::uint64_t> drawn_;  // of the next choices
-    std::vector<float> logits_;         // a copy, cleaned of NaN and infinity, penalised
-    std::vector<bool> seen_;            // (vocab_size): the penalty counts a token once
+    std::vector<std::uint64_t> drawn_;     // of the next choices
+    std::vector<float> logits_;            // a copy, cleaned of NaN and infinity, penalised
+    std::vector<bool> seen_;               // (vocab_size): the penalty counts a token once
+    std::vector<std::uint32_t> n_chosen_;  // (vocab_size), for has_penalty(): how often each was chosen
     std::vector<Candidate> candidates_;
 };
 

@@ -402,6 +402,45 @@ class SamplerTest : public QObject {
             QCOMPARE(n_allocations.load(), before);
         }
     }
+
+    void bias_isAddedToLogits() {
+        const std::vector<float> logits = {0.5f, 2.0f, -1.0f, 1.9f};
+        SamplerSettings s = plain(0);
+        s.logit_bias = {{1, -100.0f}, {-1, 100.0f}, {4, 100.0f}};
+        QCOMPARE(Sampler(s, 1).sample(logits, {}), 3);
+        s.logit_bias = {{2, 3.25f}};
+        QCOMPARE(Sampler(s, 1).sample(logits, {}), 2);
+        s.logit_bias = {{0, 100.0f}};
+        QCOMPARE(Sampler(s, 1).sample({{-kInfinity, 0.0f, kInfinity, 1.0f}}, {}), 2);  // never, and always
+        // 100 is enough to choose a token at any usual temperature.
+        s = plain(1.0f);
+        s.logit_bias = {{2, 100.0f}};
+        QCOMPARE(chosen(s, logits), Tokens{2});
+        QVERIFY(!Sampler(s, 1).rule(0, 4, {}, {}));  // a device knows no bias
+    }
+
+    // Logits 3, 2, 1, 0: each choice of token 0 costs it presence once and frequency.
+    void penalties_countTheAnswersTokens() {
+        const std::vector<float> logits = {3.0f, 2.0f, 1.0f, 0.0f};
+        const auto answer = [&](float presence, float frequency, const Tokens& recent, int n) {
+            SamplerSettings s = plain(0);
+            s.presence_penalty = presence;
+            s.frequency_penalty = frequency;
+            Sampler sampler(s, 1);
+            Tokens tokens;
+            for (int i = 0; i < n; ++i) tokens.push_back(sampler.sample(logits, recent));
+            return tokens;
+        };
+        QCOMPARE(answer(1.5f, 0, {}, 5), (Tokens{0, 1, 0, 0, 0}));   // 3, 2, then 1.5 against 0.5 and 1
+        QCOMPARE(answer(0, 0.75f, {}, 5), (Tokens{0, 0, 1, 0, 1}));  // 3, 2.25, 1.5
+        QCOMPARE(answer(2, 2, {}, 4), (Tokens{0, 1, 2, 3}));
+        QCOMPARE(answer(-1, 0, {}, 3), (Tokens{0, 0, 0}));
+        // Tokens of the prompt do not count.
+        QCOMPARE(answer(2, 2, {0, 0, 0}, 2), (Tokens{0, 1}));
+        SamplerSettings s = plain(0);
+        s.presence_penalty = 0.1f;
+        QVERIFY(!Sampler(s, 1).rule(0, 4, {}, {}));
+    }
 };
 
 QTEST_APPLESS_MAIN(SamplerTest)
