@@ -84,8 +84,10 @@ class OneAnswer {
             if (cut_.found_stop()) end.request_stop();
         };
         const GenerationResult result = session_.generate(prompt_, on_delta, end.get_token());
-        totals.prompt_tokens += result.prompt_tokens;
-        totals.reused_tokens += result.reused_tokens;
+        if (choice_ % request_.n_choices == 0) {  // a prompt counts once for all its choices
+            totals.prompt_tokens += result.prompt_tokens;
+            totals.reused_tokens += result.reused_tokens;
+        }
         totals.answer_tokens += static_cast<std::int64_t>(result.tokens.size());
         totals.stopped = result.finish == FinishReason::kStopped && !cut_.found_stop();
         if (totals.stopped) return;

@@ -34,19 +34,21 @@ struct FieldRule {
     std::string_view why = {};  // of a refusal, as the end of a sentence
 };
 
-constexpr std::string_view kOneAnswer = "this server gives one answer to a request";
-constexpr std::string_view kPenalty = "this server has repetition_penalty instead";
+constexpr std::string_view kOneAnswer = "this server gives every answer that it writes";
 constexpr std::string_view kNoTools = "this server calls no tools";
 constexpr std::string_view kNoForm = "answers are not held to a form";
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
-constexpr std::string_view kOrder = "the order is repetition penalty, temperature, top_k, top_p, min_p";
+constexpr std::string_view kOrder = "the order is penalties, temperature, top_k, top_p, min_p";
 
 constexpr FieldRule kRules[] = {
     // ---- what both endpoints or one of them read
     {"model stream stream_options stop temperature top_p top_k min_p repetition_penalty repeat_penalty "
-     "repeat_last_n seed max_completion_tokens max_tokens n_predict ignore_eos logprobs",
+     "repeat_last_n presence_penalty frequency_penalty logit_bias n n_cmpl seed max_completion_tokens max_tokens "
+     "n_predict ignore_eos logprobs",
      kInBody, kRead},
-    {"messages top_logprobs reasoning_effort enable_thinking chat_template_kwargs", kInChat, kRead},
+    {"messages top_logprobs reasoning_effort enable_thinking chat_template_kwargs continue_final_message "
+     "add_generation_prompt",
+     kInChat, kRead},
     {"prompt parse_special echo", kInCompletion, kRead},
     {"parse_special", kInChat, "[false]", "special tokens in messages are text"},
     {"echo", kInChat, "[false]"},
@@ -55,10 +57,8 @@ constexpr FieldRule kRules[] = {
     {"user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_retention "
      "prediction parallel_tool_calls",
      kInBody, kHarmless},
-    {"n best_of", kInBody, "[1]", kOneAnswer},
+    {"best_of", kInBody, "[1]", kOneAnswer},
     {"suffix", kInBody, R"([""])", "this server only goes on where a text ends"},
-    {"frequency_penalty presence_penalty", kInBody, "[0]", kPenalty},
-    {"logit_bias", kInBody, "[{}, [], false]", "this server changes no token's probability"},
     {"tools functions", kInBody, "[[]]", kNoTools},
     {"tool_choice function_call", kInBody, R"(["none", "auto"])", kNoTools},
     {"response_format", kInBody, R"([{"type": "text"}])", kNoForm},
@@ -80,12 +80,11 @@ constexpr FieldRule kRules[] = {
     {"json_schema", kInBody, "[]", kNoForm},
     {"samplers", kInBody, R"([[], ""])", kOrder},
     {"min_keep", kInBody, "[0, 1]"},
-    {"n_cmpl", kInBody, "[1]", kOneAnswer},
     {"typical_p typ_p tfs_z", kInBody, "[1]"},
     {"top_n_sigma t_max_prompt_ms t_max_predict_ms", kInBody, "[-1, 0]"},
     {"xtc_probability dynatemp_range dry_multiplier mirostat n_indent", kInBody, "[0]"},
     {"adaptive_target reasoning_budget", kInBody, "[-1]"},
-    {"penalize_nl", kInBody, "[false]", kPenalty},
+    {"penalize_nl", kInBody, "[false]"},
     {"n_probs", kInBody, "[0]", "this server has logprobs instead"},
     {"post_sampling_probs", kInBody, "[false]", "probabilities are the model's own, before temperature and filters"},
     {"return_tokens thinking_forced_open", kInBody, "[false]"},
@@ -102,10 +101,12 @@ constexpr FieldRule kRules[] = {
     {"stop_token_ids", kInBody, "[[]]", "this server has stop instead"},
     {"bad_words logits_processors documents", kInBody, "[[]]"},
     {"allowed_token_ids prompt_logprobs truncate_prompt_tokens", kInBody, "[]"},
-    {"include_stop_str_in_output no_stop_trim continue_final_message return_token_ids "
+    {"include_stop_str_in_output no_stop_trim return_token_ids "
      "return_tokens_as_token_ids use_beam_search early_stopping dynamic_temperature",
      kInBody, "[false]"},
-    {"skip_special_tokens spaces_between_special_tokens add_generation_prompt", kInBody, "[true]"},
+    {"skip_special_tokens spaces_between_special_tokens", kInBody, "[true]"},
+    {"continue_final_message", kInCompletion, "[false]"},
+    {"add_generation_prompt", kInCompletion, "[true]"},
     {"add_special_tokens", kInChat, "[false]"},
     {"add_special_tokens", kInCompletion, "[true]"},
     {"num_beams tfs", kInBody, "[1]"},
@@ -116,7 +117,7 @@ constexpr FieldRule kRules[] = {
     {"guided_choice", kInBody, "[[]]", kNoForm},
     {"include_reasoning separate_reasoning", kInBody, "[true]", kOwnThoughts},
     // ---- a message
-    {"role content name reasoning_content reasoning tool_calls tool_call_id", kInMessage, kRead},
+    {"role content name reasoning_content reasoning tool_calls tool_call_id prefix partial", kInMessage, kRead},
     {"id annotations metadata parsed reasoning_details thinking_blocks", kInMessage, kHarmless},
     {"cache_control", kInMessage | kInPart, kHarmless},
     {"provider_specific_fields", kInMessage | kInCall, kHarmless},
@@ -125,7 +126,6 @@ constexpr FieldRule kRules[] = {
     {"audio", kInMessage, "[]", "sound is not read"},
     {"images", kInMessage, "[[]]", "pictures are not read"},
     {"function_call", kInMessage, "[]", "calls are read from \"tool_calls\""},
-    {"prefix partial", kInMessage, "[false]"},
     // ---- what messages consist of
     {"type text", kInPart, kRead},
     {"annotations", kInPart, kHarmless},

@@ -1,6 +1,7 @@
 #include "engine/serve/api_request.h"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostPrompts = 1024;
+constexpr std::int64_t kMostChoices = 16;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kLongestStop = 1024;  // bytes
 constexpr std::size_t kMostValues = 2'000'000;
@@ -111,6 +113,24 @@ json parse_body(std::string_view body) {
     return object;
 }
 
+// Of tokens, by their ids: {"15043": -100}.
+std::vector<std::pair<TokenId, float>> bias_of(const Fields& fields) {
+    constexpr const char* kName = "logit_bias";
+    std::vector<std::pair<TokenId, float>> biases;
+    const json* given = fields.find(kName);
+    if (given == nullptr || *given == json(false) || *given == json::array()) return biases;
+    if (!given->is_object()) refuse_field(kName, *given, "an object of token ids and numbers");
+    for (const auto& [name, value] : given->items()) {
+        TokenId id = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+        if (error != std::errc() || end != name.data() + name.size() || id < 0) {
+            refuse_field(kName, name, "token ids as names");
+        }
+        biases.emplace_back(id, Fields(*given, "logit_bias.").number(name.c_str(), -100, 100, 0));
+    }
+    return biases;
+}
+
 SamplerSettings sampler_of(const Fields& fields) {
     SamplerSettings sampler;
     sampler.temperature = fields.number("temperature", 0, 100, 1);
@@ -119,6 +139,9 @@ SamplerSettings sampler_of(const Fields& fields) {
     sampler.top_k = std::max(0, sampler.top_k);  // -1 also means off
     sampler.min_p = fields.number("min_p", 0, 1, 0);
     sampler.repeat_penalty = fields.number(fields.one_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
+    sampler.presence_penalty = fields.number("presence_penalty", -2, 2, 0);
+    sampler.frequency_penalty = fields.number("frequency_penalty", -2, 2, 0);
+    sampler.logit_bias = bias_of(fields);
     // As in llama.cpp: 0 means none of the tokens so far, -1 all of them.
     const std::int64_t window =
         fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), sampler.repeat_window);
@@ -172,6 +195,20 @@ ApiRequest common_of(const json& object, const Fields& fields, ApiRequest::Kind 
     }
     request.stop = stops_of(fields);
     return request;
+}
+
+// Puts each prompt there once for each choice, with a seed for each.
+void repeat_prompts(ApiRequest& request, const Fields& fields) {
+    const std::int64_t n = fields.integer(fields.one_of({"n", "n_cmpl"}), 1, kMostChoices, 1);
+    request.n_choices = static_cast<std::size_t>(n);
+    std::vector<GenerationRequest> all;
+    for (const GenerationRequest& prompt : request.prompts) {
+        for (std::uint64_t i = 0; i < request.n_choices; ++i) {
+            all.push_back(prompt);
+            if (prompt.sampler.seed != 0) all.back().sampler.seed = answer_seed(prompt.sampler.seed, i);
+        }
+    }
+    request.prompts = std::move(all);
 }
 
 // A text, or a list of parts; null, which programs send for a message without text, is an
@@ -250,9 +287,28 @@ std::vector<ChatMessage> messages_of(const Fields& fields) {
             turn.tool_calls = tool_calls_of(given, at);
         }
         if (turn.role == Role::kTool) turn.tool_call_id = given.text("tool_call_id");
+        for (const char* name : {"prefix", "partial"}) {
+            if (!given.boolean(name, false)) continue;
+            if (turn.role == Role::kAssistant && messages.size() + 1 == list->size()) continue;
+            refuse_field(at + "." + name, true, "it in the last message, the assistant's, alone");
+        }
         messages.push_back(std::move(turn));
     }
     return messages;
+}
+
+// Whether the answer goes on where the last message ends. As in other servers of open
+// models, an assistant's last message is a begun answer unless a field says otherwise.
+bool continues_last(const Fields& fields, const ChatMessage& last) {
+    constexpr const char* kContinue = "continue_final_message";
+    constexpr const char* kBegin = "add_generation_prompt";
+    const bool can = last.role == Role::kAssistant && last.tool_calls.empty();
+    const bool continues = fields.boolean(kContinue, can && !fields.boolean(kBegin, false));
+    if (continues && !can) refuse_field(kContinue, true, "false, since the last message is no text of the assistant's");
+    if (fields.boolean(kBegin, !continues) == continues) {
+        refuse_field(kBegin, continues, std::string("the reverse of \"") + kContinue + "\"");
+    }
+    return continues;
 }
 
 std::vector<TokenId> ids_of(const json& list) {
@@ -336,6 +392,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     ApiRequest request = common_of(object, fields, ApiRequest::Kind::kChat);
     GenerationRequest answer;
     answer.messages = messages_of(fields);
+    answer.continue_last = continues_last(fields, answer.messages.back());
     answer.sampler = sampler_of(fields);
     answer.thinking = thinking_of(fields);
     answer.ignore_end = fields.boolean("ignore_eos", false);
@@ -347,6 +404,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     }
     if (wanted) answer.n_alternatives = static_cast<int>(alternatives);
     request.prompts.push_back(std::move(answer));
+    repeat_prompts(request, fields);
     return request;
 }
 
@@ -373,6 +431,7 @@ ApiRequest parse_completion_request(std::string_view body) {
         if (wanted) prompt.n_alternatives = alternatives;
         prompt.score_prompt = wanted && request.echo;
     }
+    repeat_prompts(request, fields);
     return request;
 }
 

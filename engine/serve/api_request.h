@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,7 +16,8 @@ struct ApiRequest {
 
     Kind kind = Kind::kChat;
     std::string model;                       // as in the request; empty: left out
-    std::vector<GenerationRequest> prompts;  // one for each choice; a chat has one
+    std::vector<GenerationRequest> prompts;  // one for each choice
+    std::size_t n_choices = 1;               // of each prompt, which lies in `prompts` so many times
     std::vector<std::string> stop;           // texts that end an answer and are not part of it
     bool stream = false;
     bool include_usage = false;  // for a stream: a last piece with the counts of tokens

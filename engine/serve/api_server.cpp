@@ -148,6 +148,13 @@ HttpReply whole_reply(PendingAnswer& pending, ApiReply& reply) {
 // time of the engine's thread.
 void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& client) {
     if (loaded.text == nullptr) return;
+    for (const auto& [token, bias] : request.prompts.front().sampler.logit_bias) {
+        if (token < loaded.text->vocab_size) continue;
+        throw ApiError(400,
+                       "\"logit_bias\" names token " + std::to_string(token) + "; expected at most " +
+                           std::to_string(loaded.text->vocab_size - 1) + ".",
+                       "logit_bias");
+    }
     // The model's own stop texts are used together with the request's.
     if (!request.prompts.front().ignore_end) {
         const std::vector<std::string>& stops = loaded.text->defaults.stops;
@@ -156,8 +163,13 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
     const EncodingWatch watch([&] {
         if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
     });
-    for (GenerationRequest& prompt : request.prompts) {
+    for (std::size_t i = 0; i < request.prompts.size(); ++i) {
+        GenerationRequest& prompt = request.prompts[i];
         prompt.stop_at_texts = false;
+        if (i % request.n_choices != 0) {
+            prompt.made_prompt = request.prompts[i - 1].made_prompt;
+            continue;
+        }
         EncodingWatch::look();
         try {
             prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);

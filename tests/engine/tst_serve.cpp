@@ -14,6 +14,7 @@
 #include "engine/error.h"
 #include "engine/run/local_session.h"
 #include "engine/run/model_text.h"
+#include "engine/run/sampler.h"
 #include "engine/serve/api_server.h"
 #include "tests/engine/loopback_client.h"
 #include "tests/engine/running_server.h"
@@ -322,6 +323,97 @@ class TestServe : public QObject {
         };
         QCOMPARE(text(4), text(4));
         QVERIFY(text(4) != text(5));
+    }
+
+    // The prompt is read once; each choice is the answer to its own seed.
+    void choices_areThoseOfTheirSeeds_data() {
+        QTest::addColumn<bool>("stream");
+        QTest::newRow("whole") << false;
+        QTest::newRow("streamed") << true;
+    }
+    void choices_areThoseOfTheirSeeds() {
+        QFETCH(bool, stream);
+        const HttpResponse response = m_demo->post(
+            kChat,
+            chat_body({{QStringLiteral("n"), 3},
+                       {QStringLiteral("temperature"), 1.5},
+                       {QStringLiteral("seed"), 4},
+                       {QStringLiteral("stream"), stream},
+                       {QStringLiteral("stream_options"), QJsonObject{{QStringLiteral("include_usage"), true}}}}));
+        QStringList texts{{}, {}, {}};
+        qint64 prompt_tokens = 0;
+        for (const QJsonObject& part : stream ? events_of(response) : QList<QJsonObject>{json_of(response)}) {
+            for (const QJsonValue& choice : part[QStringLiteral("choices")].toArray()) {
+                texts[choice[QStringLiteral("index")].toInt()] +=
+                    choice[stream ? QStringLiteral("delta") : QStringLiteral("message")][QStringLiteral("content")]
+                        .toString();
+            }
+            prompt_tokens =
+                std::max(prompt_tokens, part[QStringLiteral("usage")][QStringLiteral("prompt_tokens")].toInteger());
+        }
+        GenerationRequest request = story(12);
+        request.sampler = {.temperature = 1.5F, .top_k = 0, .top_p = 1};
+        for (int i = 0; i < 3; ++i) {
+            request.sampler.seed = answer_seed(4, static_cast<std::uint64_t>(i));
+            const GenerationResult expected = own(request);
+            QCOMPARE(texts[i].toStdString(), expected.text);
+            QCOMPARE(prompt_tokens, expected.prompt_tokens);
+            QCOMPARE(expected.reused_tokens, expected.prompt_tokens - 1);
+        }
+        QVERIFY(texts[0] != texts[1] && texts[1] != texts[2]);
+    }
+
+    void biasAndPenalties_changeTheAnswer_notTheProbabilities() {
+        const auto first_token = [this](const QJsonObject& more) {
+            QJsonObject body = chat_body({{QStringLiteral("logprobs"), true}, {QStringLiteral("top_logprobs"), 2}});
+            for (auto it = more.begin(); it != more.end(); ++it) body[it.key()] = it.value();
+            return choice_of_reply(m_demo->post(kChat, body))[QStringLiteral("logprobs")][QStringLiteral("content")]
+                .toArray();
+        };
+        const QJsonArray plain = first_token({});
+        GenerationRequest request = story(12);
+        const TokenId best = own(request).tokens.front();
+        const QJsonArray without =
+            first_token({{QStringLiteral("logit_bias"), QJsonObject{{QString::number(best), -100}}}});
+        QVERIFY(without[0][QStringLiteral("token")] != plain[0][QStringLiteral("token")]);
+        QCOMPARE(without[0][QStringLiteral("token")],
+                 plain[0][QStringLiteral("top_logprobs")][1][QStringLiteral("token")]);
+        QCOMPARE(without[0][QStringLiteral("top_logprobs")], plain[0][QStringLiteral("top_logprobs")]);
+        const HttpResponse foreign = m_demo->post(
+            kChat, chat_body({{QStringLiteral("logit_bias"), QJsonObject{{QStringLiteral("99999999"), 1}}}}));
+        QCOMPARE(foreign.status, 400);
+        QVERIFY(message_of(foreign).startsWith(QStringLiteral("\"logit_bias\" names token 99999999")));
+        // A long greedy answer repeats tokens; with penalties it repeats none of them more often.
+        const auto most_often = [&](const QJsonObject& more) {
+            QJsonObject body = more;
+            body[QStringLiteral("max_tokens")] = 60;
+            body[QStringLiteral("ignore_eos")] = true;
+            QMap<QString, int> n;
+            int most = 0;
+            for (const QJsonValue& token : first_token(body))
+                most = std::max(most, ++n[token[QStringLiteral("token")].toString()]);
+            return most;
+        };
+        QVERIFY(most_often({{QStringLiteral("presence_penalty"), 2}, {QStringLiteral("frequency_penalty"), 2}}) <
+                most_often({}));
+    }
+
+    void begunAnswer_isContinued() {
+        GenerationRequest request = story(12);
+        const GenerationResult whole = own(request);
+        const std::size_t cut = whole.text.find(' ', whole.text.size() / 2);
+        const QJsonArray messages{
+            chat_body()[QStringLiteral("messages")].toArray().at(0),
+            QJsonObject{{QStringLiteral("role"), QStringLiteral("assistant")},
+                        {QStringLiteral("content"), QString::fromStdString(whole.text.substr(0, cut))}}};
+        request.messages.push_back({Role::kAssistant, whole.text.substr(0, cut)});
+        request.continue_last = true;
+        const GenerationResult expected = own(request);
+        const HttpResponse response = m_demo->post(kChat, chat_body({{QStringLiteral("messages"), messages}}));
+        const std::string text =
+            choice_of_reply(response)[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString();
+        QCOMPARE(text, expected.text);
+        QVERIFY(text.starts_with(whole.text.substr(cut)));
     }
 
     void requestsThatTheEngineRefuses_are400() {

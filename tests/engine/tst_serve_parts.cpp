@@ -1,6 +1,8 @@
 // The local server without sockets: requests, access, stop texts, the queue, and tokens
 // in replies.
 
+#include <algorithm>
+#include <set>
 #include <sys/stat.h>
 #include <thread>
 
@@ -214,6 +216,7 @@ class TestServeParts : public QObject {
         QCOMPARE(given.prompts[0].max_tokens, 0);
         SamplerSettings sampler = given.prompts[0].sampler;
         if (more.contains("top_k")) sampler.top_k = 0;
+        QVERIFY(!given.prompts[0].continue_last);
         QVERIFY(sampler == plain.sampler);
         if (!more.contains("reasoning_effort"))  // which only chats have
             QCOMPARE(parse_completion_request(R"({"prompt": "a", )" + fields).prompts.size(), std::size_t{1});
@@ -310,6 +313,73 @@ class TestServeParts : public QObject {
         QCOMPARE(messages[4].content, std::string());
     }
 
+    void penaltiesAndBias_areRead() {
+        const SamplerSettings sampler =
+            parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}], "presence_penalty": 0.5,
+                "frequency_penalty": -2, "logit_bias": {"7": -100, "12": 2.5}})")
+                .prompts[0]
+                .sampler;
+        QCOMPARE(sampler.presence_penalty, 0.5F);
+        QCOMPARE(sampler.frequency_penalty, -2.0F);
+        std::vector<std::pair<TokenId, float>> biases = sampler.logit_bias;
+        std::sort(biases.begin(), biases.end());
+        QCOMPARE(biases, (std::vector<std::pair<TokenId, float>>{{7, -100.0F}, {12, 2.5F}}));
+    }
+
+    void severalChoices_haveASeedEach() {
+        const ApiRequest request =
+            parse_completion_request(R"({"prompt": ["a", "b"], "n": 2, "seed": 5, "echo": true, "stop": null})");
+        QCOMPARE(request.n_choices, std::size_t{2});
+        QCOMPARE(request.prompts.size(), std::size_t{4});
+        for (const std::size_t i : {0, 1, 2, 3}) {
+            QCOMPARE(request.prompts[i].raw_prompt, std::string(i < 2 ? "a" : "b"));
+            QCOMPARE(request.prompts[i].sampler.seed == 5, i % 2 == 0);
+        }
+        QCOMPARE(request.prompts[1].sampler.seed, request.prompts[3].sampler.seed);
+        // Without a seed the engine draws one for each.
+        const ApiRequest drawn = parse_chat_request(R"({"messages": [{"role": "user", "content": "a"}], "n_cmpl": 3})");
+        QCOMPARE(drawn.prompts.size(), std::size_t{3});
+        for (const GenerationRequest& one : drawn.prompts) QCOMPARE(one.sampler.seed, std::uint64_t{0});
+    }
+
+    void promptsOfSeveralChoices_countOnce() {
+        GateSession session;
+        session.allow(100);
+        const ApiRequest request = parse_completion_request(R"({"prompt": ["a", "b"], "n": 3, "max_tokens": 2})");
+        std::set<std::size_t> choices;
+        const AnswerTotals totals =
+            answer_request(request, session, {}, [&](const AnswerPiece& piece) { choices.insert(piece.choice); });
+        QCOMPARE(choices.size(), std::size_t{6});
+        QCOMPARE(totals.prompt_tokens, std::int64_t{2});
+        QCOMPARE(totals.answer_tokens, std::int64_t{12});
+    }
+
+    void lastMessageOfTheAssistant_isABegunAnswer_data() {
+        QTest::addColumn<QByteArray>("more");
+        QTest::addColumn<bool>("begun");
+        QTest::newRow("nothing said") << QByteArray("") << true;
+        QTest::newRow("vLLM") << QByteArray(R"(, "continue_final_message": true, "add_generation_prompt": false)")
+                              << true;
+        QTest::newRow("no prompt for a new one") << QByteArray(R"(, "add_generation_prompt": false)") << true;
+        QTest::newRow("not continued") << QByteArray(R"(, "continue_final_message": false)") << false;
+        QTest::newRow("a new one") << QByteArray(R"(, "add_generation_prompt": true)") << false;
+    }
+    void lastMessageOfTheAssistant_isABegunAnswer() {
+        QFETCH(QByteArray, more);
+        QFETCH(bool, begun);
+        const std::string body = R"({"messages": [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Yes", "prefix": false}])" +
+                                 more.toStdString() + "}";
+        QCOMPARE(parse_chat_request(body).prompts[0].continue_last, begun);
+    }
+
+    void callsOfTools_areNoBegunAnswer() {
+        QVERIFY(!parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant",
+            "content": null, "tool_calls": [{"function": {"name": "g", "arguments": "{}"}}]}]})")
+                     .prompts[0]
+                     .continue_last);
+    }
+
     void seedZero_isASeed() {
         const auto seed_of = [](const char* seed) {
             return parse_completion_request(std::string(R"({"prompt": "a", "seed": )") + seed + "}")
@@ -372,9 +442,17 @@ class TestServeParts : public QObject {
             R"("reasoning_effort" is "low"; expected what "chat_template_kwargs.reasoning_effort" says, "high": both)");
         chat("half a token", R"(, "max_tokens": 1.5)", R"("max_tokens" is 1.5; expected -1 or an integer from 1)");
         chat("huge", R"(, "max_tokens": 18446744073709551615)", R"("max_tokens" is 18446744073709551615)");
-        chat("several answers", R"(, "n": 2)", R"("n" is 2; expected 1: this server gives one answer)");
-        chat("penalty", R"(, "frequency_penalty": 0.5)", R"("frequency_penalty" is 0.5; expected 0)");
-        chat("bias", R"(, "logit_bias": {"5": 1})", R"("logit_bias" is an object; expected none: this server)");
+        chat("too many answers", R"(, "n": 17)", R"("n" is 17; expected an integer from 1 to 16.)");
+        chat("two counts of answers", R"(, "n": 2, "n_cmpl": 3)", R"("n_cmpl" is 3; expected what "n" says, 2: both)");
+        chat("penalty", R"(, "frequency_penalty": 2.5)", R"("frequency_penalty" is 2.5; expected a number from -2.0)");
+        chat("bias", R"(, "logit_bias": {"5": 101})",
+             R"("logit_bias.5" is 101; expected a number from -100.0 to 100.0)");
+        chat("bias of a word", R"(, "logit_bias": {"fox": 1})", R"("logit_bias" is "fox"; expected token ids)");
+        chat("list of biases", R"(, "logit_bias": [[5, 1]])", R"("logit_bias" is a list of 1; expected an object)");
+        chat("nothing to go on with", R"(, "continue_final_message": true)",
+             R"("continue_final_message" is true; expected false, since the last message)");
+        chat("no beginning", R"(, "add_generation_prompt": false)",
+             R"("add_generation_prompt" is false; expected the reverse of "continue_final_message")");
         chat("tools", R"(, "tools": [{}])", R"("tools" is a list of 1; expected none: this server calls no tools.)");
         chat("form", R"(, "response_format": {"type": "json_object"})",
              R"("response_format" is an object; expected {"type":"text"}: answers are not held to a form.)");
@@ -410,8 +488,12 @@ class TestServeParts : public QObject {
                 R"("messages[0].colour" is no field)");
         message("sound", R"("role": "assistant", "audio": {"id": "a"})",
                 R"("messages[0].audio" is an object; expected none)");
-        message("begun answer", R"("role": "assistant", "content": "x", "prefix": true)",
-                R"("messages[0].prefix" is true)");
+        message("begun answer of the user's", R"("role": "user", "content": "x", "prefix": true)",
+                R"("messages[0].prefix" is true; expected it in the last message)");
+        other("both", true,
+              R"({"messages": [{"role": "assistant", "content": "x"}], "continue_final_message": true,
+                  "add_generation_prompt": true})",
+              R"("add_generation_prompt" is true; expected the reverse of "continue_final_message")");
         message("calls of another kind", R"("role": "assistant", "tool_calls": [{"type": "custom", "function": {}}])",
                 R"("messages[0].tool_calls[0].type" is "custom"; expected "function")");
         message("no call", R"("role": "assistant", "tool_calls": [{"id": "1"}])",
