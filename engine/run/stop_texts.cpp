@@ -6,12 +6,15 @@
 namespace offstage::engine {
 
 std::string StopTexts::push(std::string_view piece) {
-    if (found_) return {};
+    if (found()) return {};
     held_ += piece;
     std::size_t stop = std::string::npos;
-    for (const std::string& text : texts_) stop = std::min(stop, held_.find(text));
-    if (stop != std::string::npos) {
-        found_ = true;
+    for (const std::string& text : texts_) {
+        const std::size_t at = held_.find(text);
+        if (at < stop) found_ = text;
+        stop = std::min(stop, at);
+    }
+    if (found()) {
         return std::exchange(held_, {}).substr(0, stop);
     }
     // The longest end that begins a stop text.
@@ -27,7 +30,7 @@ std::string StopTexts::push(std::string_view piece) {
 }
 
 std::string StopTexts::finish() {
-    return found_ ? std::string() : std::exchange(held_, {});
+    return found() ? std::string() : std::exchange(held_, {});
 }
 
 }  // namespace offstage::engine

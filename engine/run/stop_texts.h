@@ -17,13 +17,14 @@ class StopTexts {
     std::string push(std::string_view piece);
     // Returns the held-back text, which was no stop text.
     std::string finish();
-    bool found() const { return found_; }
+    bool found() const { return !found_.empty(); }
+    const std::string& found_text() const { return found_; }  // empty: none
     bool any() const { return !texts_.empty(); }
 
   private:
     std::vector<std::string> texts_;
     std::string held_;
-    bool found_ = false;
+    std::string found_;
 };
 
 }  // namespace offstage::engine

@@ -170,31 +170,33 @@ std::optional<HttpReply> AccessRules::refuse_source(const HttpRequest& head) con
     if (loopback_only_ && !is_loopback_host(host)) {
         return ApiError(403,
                         "The Host header is " + in_quotes(host) + "; expected this computer: localhost or 127.0.0.1.")
-            .reply();
+            .reply(style_of_path(head.path));
     }
     const std::string origin = head.header("origin");
     if (!origin.empty() && !allows(origin)) {
         const std::string remedy = how_to_allow_.empty() ? "" : "; " + how_to_allow_;
-        return ApiError(403, "Web pages of " + in_quotes(origin) + " may not use this server" + remedy + ".").reply();
+        return ApiError(403, "Web pages of " + in_quotes(origin) + " may not use this server" + remedy + ".")
+            .reply(style_of_path(head.path));
     }
     return std::nullopt;
 }
 
 std::optional<HttpReply> AccessRules::refuse_token(const HttpRequest& head) const {
-    const std::string given = head.header("authorization");
+    const std::string given = head.header("authorization"), key = head.header("x-api-key");
     constexpr std::string_view kScheme = "bearer ";
     std::string scheme = given.substr(0, kScheme.size());
     std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](char c) { return lower_case(c); });
     if (scheme == kScheme && is_same_secret(trimmed(std::string_view(given).substr(kScheme.size())), token_)) {
         return std::nullopt;
     }
-    const char* const what = given.empty() ? "The token is missing" : "The token is wrong";
+    if (is_same_secret(key, token_)) return std::nullopt;
+    const char* const what = given.empty() && key.empty() ? "The token is missing" : "The token is wrong";
     return ApiError(401,
                     std::string(what) +
-                        "; expected the header \"Authorization: Bearer TOKEN\" with the one that this server was "
-                        "started with.",
+                        "; expected the header \"Authorization: Bearer TOKEN\" or \"x-api-key: TOKEN\" with the one "
+                        "that this server was started with.",
                     {}, "invalid_api_key")
-        .reply()
+        .reply(style_of_path(head.path))
         .with("WWW-Authenticate", "Bearer");
 }
 

@@ -1,5 +1,6 @@
 #include "engine/serve/answer_work.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace {
 // with the tokens that belong to the released text.
 class CutAnswer {
   public:
-    CutAnswer(std::size_t choice, const std::vector<std::string>& stops) : choice_(choice), stops_(stops) {}
+    CutAnswer(std::size_t choice, std::vector<std::string> stops) : choice_(choice), stops_(std::move(stops)) {}
 
     AnswerPiece push(const TextDelta& delta) {
         if (delta.is_thinking) {  // no stop text ends a thought
@@ -33,6 +34,7 @@ class CutAnswer {
     }
     AnswerPiece finish() { return piece(stops_.finish()); }
     bool found_stop() const { return stops_.found(); }
+    const std::string& stop_text() const { return stops_.found_text(); }
 
   private:
     struct Waiting {
@@ -59,6 +61,12 @@ class CutAnswer {
     std::size_t n_text_ = 0, n_shown_ = 0;
 };
 
+std::vector<std::string> all_stops_of(const ApiRequest& request) {
+    std::vector<std::string> all = request.stop;
+    all.insert(all.end(), request.model_stop.begin(), request.model_stop.end());
+    return all;
+}
+
 std::string finish_reason_of(FinishReason reason, bool found_stop) {
     const bool cut_short = reason == FinishReason::kMaxTokens || reason == FinishReason::kContextFull;
     return cut_short && !found_stop ? "length" : "stop";
@@ -73,7 +81,7 @@ class OneAnswer {
           choice_(choice),
           session_(session),
           emit_(emit),
-          cut_(choice, request.stop) {}
+          cut_(choice, all_stops_of(request)) {}
 
     void run(const std::stop_token& stop, AnswerTotals& totals) {
         std::stop_source end;
@@ -89,6 +97,11 @@ class OneAnswer {
             totals.reused_tokens += result.reused_tokens;
         }
         totals.answer_tokens += static_cast<std::int64_t>(result.tokens.size());
+        totals.prompt_s += result.ttft_s;
+        if (result.decode_tokens_per_s > 0) {
+            totals.answer_s +=
+                static_cast<double>(std::max<std::size_t>(1, result.tokens.size()) - 1) / result.decode_tokens_per_s;
+        }
         totals.stopped = result.finish == FinishReason::kStopped && !cut_.found_stop();
         if (totals.stopped) return;
         echo(result.prompt_choices);
@@ -99,6 +112,8 @@ class OneAnswer {
         }
         last.thought_was_answer = result.thought.empty();
         last.finish_reason = finish_reason_of(result.finish, cut_.found_stop());
+        const std::vector<std::string>& stops = request_.stop;
+        if (std::find(stops.begin(), stops.end(), cut_.stop_text()) != stops.end()) last.stop_text = cut_.stop_text();
         emit_(std::move(last));
     }
 

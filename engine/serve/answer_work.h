@@ -32,12 +32,15 @@ struct AnswerPiece {
     // In the last piece of an answer: "stop" (its own end, or a stop text) or "length"
     // (max_tokens, or the context is full).
     std::string finish_reason = {};
+    std::string stop_text = {};  // the one of ApiRequest::stop that ended it; empty: none did
 };
 
 struct AnswerTotals {
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of these, found in the KV cache
     std::int64_t answer_tokens = 0;
+    // By the device's clock: until the first token of each answer, and after it.
+    double prompt_s = 0, answer_s = 0;
     bool stopped = false;  // by `stop`: the answers are not whole
 };
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/error.h"
@@ -9,8 +11,11 @@
 
 namespace offstage::engine {
 
-// The refusal of a request, in the form of OpenAI's API: {"error": {"message", "type",
-// "param", "code"}}. what() is the message.
+// Whose form an answer has.
+enum class ApiStyle : std::uint8_t { kOpenAi, kOllama, kAnthropic };
+ApiStyle style_of_path(std::string_view path);
+
+// The refusal of a request. what() is the message.
 class ApiError : public std::runtime_error {
   public:
     // param: the field that is wrong; empty: null. code: empty: null.
@@ -18,9 +23,10 @@ class ApiError : public std::runtime_error {
         : std::runtime_error(message), status_(status), param_(std::move(param)), code_(std::move(code)) {}
 
     int status() const { return status_; }
-    // One line of JSON. Text that is not UTF-8 is mended.
-    std::string body() const;
-    HttpReply reply() const;
+    // One line of JSON: {"error": {"message", "type", "param", "code"}}, {"error": MESSAGE},
+    // or {"type": "error", "error": {"type", "message"}}. Text that is not UTF-8 is mended.
+    std::string body(ApiStyle style) const;
+    HttpReply reply(ApiStyle style) const;
 
   private:
     int status_;
@@ -30,5 +36,7 @@ class ApiError : public std::runtime_error {
 
 // The same of an Error: its sentence in English, and its code.
 ApiError api_error_of(int status, const Error& error);
+// With the status that its kind has.
+ApiError api_error_of(const Error& error);
 
 }  // namespace offstage::engine

@@ -9,38 +9,18 @@
 namespace offstage::engine {
 namespace {
 
-constexpr unsigned bit(RequestObject kind) {
-    return 1U << static_cast<unsigned>(kind);
-}
 constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(RequestObject::kCompletion),
                    kInBody = kInChat | kInCompletion, kInMessage = bit(RequestObject::kMessage),
                    kInPart = bit(RequestObject::kPart), kInStream = bit(RequestObject::kStreamOptions),
                    kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction);
 
-// Fields that api_request.cpp reads.
-constexpr std::string_view kRead = "read";
-// Fields that change no answer, with any value: the caller's identity, billing, storing,
-// caching, the order among requests, where a model runs and how long it stays, and details
-// of features that another field would have to switch on first. The manual lists them
-// (resources/help/en/server.md).
-constexpr std::string_view kHarmless = "harmless";
-
-struct FieldRule {
-    std::string_view names;  // with blanks between
-    unsigned objects;
-    // kRead, kHarmless, or a list in JSON of the values that change nothing: any other
-    // value is refused.
-    std::string_view treatment;
-    std::string_view why = {};  // of a refusal, as the end of a sentence
-};
+constexpr std::string_view kRead = FieldRule::kRead, kHarmless = FieldRule::kHarmless;
 
 constexpr std::string_view kOneAnswer = "this server gives every answer that it writes";
-constexpr std::string_view kNoTools = "this server calls no tools";
-constexpr std::string_view kNoForm = "answers are not held to a form";
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
 constexpr std::string_view kOrder = "the order is penalties, temperature, top_k, top_p, min_p";
 
-constexpr FieldRule kRules[] = {
+constexpr FieldRule kOpenAiRules[] = {
     // ---- what both endpoints or one of them read
     {"model stream stream_options stop temperature top_p top_k min_p repetition_penalty repeat_penalty "
      "repeat_last_n presence_penalty frequency_penalty logit_bias n n_cmpl seed max_completion_tokens max_tokens "
@@ -88,7 +68,7 @@ constexpr FieldRule kRules[] = {
     {"n_probs", kInBody, "[0]", "this server has logprobs instead"},
     {"post_sampling_probs", kInBody, "[false]", "probabilities are the model's own, before temperature and filters"},
     {"return_tokens thinking_forced_open", kInBody, "[false]"},
-    {"image_data", kInBody, "[[]]", "pictures are not read"},
+    {"image_data", kInBody, "[[]]", kNoPictures},
     {"chat_template", kInBody, R"([""])", "the model's own is used"},
     {"reasoning_format", kInBody, R"(["auto", "deepseek"])", kOwnThoughts},
     // ---- other servers of open models
@@ -124,7 +104,7 @@ constexpr FieldRule kRules[] = {
     {"type", kInMessage, R"(["text", "message"])"},
     {"refusal", kInMessage, R"([""])", "it belongs into \"content\""},
     {"audio", kInMessage, "[]", "sound is not read"},
-    {"images", kInMessage, "[[]]", "pictures are not read"},
+    {"images", kInMessage, "[[]]", kNoPictures},
     {"function_call", kInMessage, "[]", "calls are read from \"tool_calls\""},
     // ---- what messages consist of
     {"type text", kInPart, kRead},
@@ -138,6 +118,9 @@ constexpr FieldRule kRules[] = {
     {"include_usage", kInStream, kRead},
     {"include_obfuscation", kInStream, kHarmless},
     {"continuous_usage_stats", kInStream, "[false]"},
+    // ---- /tokenize and /detokenize
+    {"content add_special parse_special with_pieces", bit(RequestObject::kTokenize), kRead},
+    {"tokens", bit(RequestObject::kDetokenize), kRead},
 };
 
 bool has_word(std::string_view words, const std::string& word) {
@@ -151,11 +134,18 @@ std::string neutral_text(const nlohmann::json& neutral) {
     return is_none ? "none" : neutral[0].dump();
 }
 
+const FieldRule* find_rule(const std::string& name, RequestObject kind) {
+    for (const std::span<const FieldRule> rules : {openai_fields()}) {
+        for (const FieldRule& rule : rules) {
+            if ((rule.objects & bit(kind)) != 0 && has_word(rule.names, name)) return &rule;
+        }
+    }
+    return nullptr;
+}
+
 void check_field(const std::string& name, const nlohmann::json& value, RequestObject kind, const std::string& path) {
-    const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const FieldRule& one) {
-        return (one.objects & bit(kind)) != 0 && has_word(one.names, name);
-    });
-    if (rule == std::end(kRules)) {
+    const FieldRule* const rule = find_rule(name, kind);
+    if (rule == nullptr) {
         throw ApiError(400, in_quotes(path + name) + " is no field that this server knows there; leave it out.",
                        path + name);
     }
@@ -169,6 +159,10 @@ void check_field(const std::string& name, const nlohmann::json& value, RequestOb
 }
 
 }  // namespace
+
+std::span<const FieldRule> openai_fields() {
+    return kOpenAiRules;
+}
 
 void check_fields(const nlohmann::json& object, RequestObject kind, const std::string& path) {
     for (const auto& [name, value] : object.items()) {

@@ -1,12 +1,67 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace offstage::engine {
 
-// The objects of a request that have fields. The first two are whole bodies.
-enum class RequestObject { kChat, kCompletion, kMessage, kPart, kStreamOptions, kToolCall, kFunction };
+// The objects of a request that have fields, of all APIs.
+enum class RequestObject : std::uint8_t {
+    // OpenAI's
+    kChat,
+    kCompletion,
+    kMessage,
+    kPart,
+    kStreamOptions,
+    kToolCall,
+    kFunction,
+    // llama.cpp's
+    kTokenize,
+    kDetokenize,
+    // Ollama's
+    kOllamaChat,
+    kOllamaGenerate,
+    kOllamaOptions,
+    kOllamaMessage,
+    kOllamaShow,
+    // Anthropic's
+    kAnthropic,
+    kAnthropicMessage,
+    kAnthropicPart,
+    kThinking,
+};
+
+constexpr unsigned bit(RequestObject kind) {
+    return 1U << static_cast<unsigned>(kind);
+}
+
+// What happens to fields of these names.
+struct FieldRule {
+    // Fields that the API's reader reads.
+    static constexpr std::string_view kRead = "read";
+    // Fields that change no answer, with any value: the caller's identity, billing,
+    // storing, caching, the order among requests, where a model runs and how long it
+    // stays, and details of features that another field would have to switch on first.
+    // The manual lists them (resources/help/en/server.md).
+    static constexpr std::string_view kHarmless = "harmless";
+
+    std::string_view names;  // with blanks between
+    unsigned objects;        // bits
+    // kRead, kHarmless, or a list in JSON of the values that change nothing: any other
+    // value is refused.
+    std::string_view treatment;
+    std::string_view why = {};  // of a refusal, as the end of a sentence
+};
+
+// The reasons that several APIs share.
+inline constexpr std::string_view kNoTools = "this server calls no tools";
+inline constexpr std::string_view kNoForm = "answers are not held to a form";
+inline constexpr std::string_view kNoPictures = "pictures are not read";
+
+std::span<const FieldRule> openai_fields();  // with those of other servers that have its API
 
 // Throws ApiError (400), with the field's name, for the first field of `object` that
 // would change the answer and is not supported, and for the first unknown one. null

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,26 +11,30 @@
 
 namespace offstage::engine {
 
-// A request to one of the two endpoints that answer, read and checked.
+// A request to one of the endpoints that answer, of any API, read and checked.
 struct ApiRequest {
-    enum class Kind { kChat, kCompletion };
+    enum class Kind : std::uint8_t { kChat, kCompletion };
 
     Kind kind = Kind::kChat;
     std::string model;                       // as in the request; empty: left out
-    std::vector<GenerationRequest> prompts;  // one for each choice
+    std::vector<GenerationRequest> prompts;  // one for each choice; none: nothing is asked (Ollama)
     std::size_t n_choices = 1;               // of each prompt, which lies in `prompts` so many times
     std::vector<std::string> stop;           // texts that end an answer and are not part of it
+    std::vector<std::string> model_stop;     // the same, of the model itself
+    // To think or not, by whichever of the model's choices; nullopt: as
+    // GenerationRequest::thinking says.
+    std::optional<bool> think;
     bool stream = false;
     bool include_usage = false;  // for a stream: a last piece with the counts of tokens
     bool echo = false;           // completions: the prompt's text is the beginning of the answer's
-    bool wants_log_probabilities() const { return prompts.front().n_alternatives >= 0; }
+    bool wants_log_probabilities() const { return !prompts.empty() && prompts.front().n_alternatives >= 0; }
 };
 
-// The body of POST /v1/chat/completions and /v1/completions. Fields that would change the
-// answer and are not supported are refused, unless they have a neutral value, and so are
-// unknown ones (engine/serve/api_fields.h). Missing fields have the default of OpenAI's
-// API, except seeds (a new one each time). Throws ApiError (400).
-ApiRequest parse_chat_request(std::string_view body);
-ApiRequest parse_completion_request(std::string_view body);
+// The bodies of the endpoints that answer. Fields that would change the answer and are
+// not supported are refused, unless they have a neutral value, and so are unknown ones
+// (engine/serve/api_fields.h). Missing fields have the default of each API, except seeds
+// (a new one each time). Throw ApiError (400).
+ApiRequest parse_chat_request(std::string_view body);        // POST /v1/chat/completions
+ApiRequest parse_completion_request(std::string_view body);  // POST /v1/completions
 
 }  // namespace offstage::engine

@@ -1,7 +1,6 @@
 #include "engine/serve/api_server.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <new>
@@ -10,33 +9,15 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/run/model_text.h"
-#include "engine/serve/answer_channel.h"
+#include "engine/serve/api_endpoints.h"
 #include "engine/serve/api_error.h"
-#include "engine/serve/api_reply.h"
+#include "engine/serve/pending_answer.h"
+#include "engine/serve/request_parts.h"
 #include "engine/serve/serve_messages.h"
 #include "engine/text/encoding_watch.h"
 
 namespace offstage::engine {
 namespace {
-
-struct Endpoint {
-    const char* path;
-    const char* method;
-};
-constexpr std::array<Endpoint, 5> kEndpoints = {Endpoint{"/v1/models", "GET"},
-                                                {"/v1/chat/completions", "POST"},
-                                                {"/v1/completions", "POST"},
-                                                {"/health", "GET"},
-                                                {"/metrics", "GET"}};
-constexpr std::string_view kOneModel = "/v1/models/";
-
-// nullptr: unknown path.
-const Endpoint* endpoint_of(const std::string& path) {
-    if (path.size() > kOneModel.size() && path.starts_with(kOneModel)) return kEndpoints.data();
-    const auto* const found =
-        std::find_if(kEndpoints.begin(), kEndpoints.end(), [&](const Endpoint& e) { return path == e.path; });
-    return found == kEndpoints.end() ? nullptr : found;
-}
 
 std::int64_t seconds_now() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -51,97 +32,18 @@ bool is_json(std::string type) {
     return type == "application/json";
 }
 
-ApiError api_error_of(const Error& error) {
-    switch (error.kind()) {
-        case ErrorKind::kInvalidInput:
-        case ErrorKind::kUnsupported:
-            return api_error_of(400, error);
-        case ErrorKind::kOutOfMemory:
-            return api_error_of(503, error);
-        default:
-            return api_error_of(500, error);
-    }
+constexpr const char* kNoMemory = "There is not enough memory for this request.";
+HttpReply json_reply(std::string body) {
+    HttpReply http;
+    http.body = std::move(body);
+    return http;
 }
 
-constexpr const char* kServerStopped = "The request was stopped before it was answered.";
-constexpr int kClientLeft = 499;  // for the metrics only: the client has left
-constexpr const char* kClientLeftText = "The client left before its answer was whole.";
-
-// The engine's end of a channel: if no other end was sent, reports that the request was
-// dropped, as when the queue is closed.
-class ChannelEnd {
-  public:
-    explicit ChannelEnd(std::shared_ptr<AnswerChannel> channel) : channel_(std::move(channel)) {}
-    ~ChannelEnd() { channel_->put(ApiError(503, kServerStopped)); }
-    ChannelEnd(const ChannelEnd&) = delete;
-    ChannelEnd& operator=(const ChannelEnd&) = delete;
-    AnswerChannel& channel() { return *channel_; }
-
-  private:
-    std::shared_ptr<AnswerChannel> channel_;
-};
-
-// The connection's end: while it exists the answer is needed.
-class PendingAnswer {
-  public:
-    PendingAnswer(std::shared_ptr<AnswerChannel> channel, std::shared_ptr<AnswerQueue::Ticket> ticket,
-                  HttpClient& client)
-        : channel_(std::move(channel)), ticket_(std::move(ticket)), client_(client) {}
-    ~PendingAnswer() { ticket_->cancel(); }
-    PendingAnswer(const PendingAnswer&) = delete;
-    PendingAnswer& operator=(const PendingAnswer&) = delete;
-
-    // nullopt: the client left, or the server stops. Calls `still_waits` after each such
-    // number of milliseconds without an event (-1: never); if it returns false, this ends
-    // too.
-    std::optional<AnswerEvent> next(int ms = -1, const std::function<bool()>& still_waits = {}) {
-        while (true) {
-            if (std::optional<AnswerEvent> event = channel_->take()) return event;
-            const HttpClient::Wait wait = client_.wait(ms);
-            if (wait == HttpClient::Wait::kEnds) return std::nullopt;
-            if (wait == HttpClient::Wait::kNothing && !still_waits()) return std::nullopt;
-        }
-    }
-    // Why next() gave nothing.
-    ApiError unanswered() const {
-        if (client_.server_stops()) return {503, kServerStopped};
-        return {kClientLeft, kClientLeftText};
-    }
-
-  private:
-    std::shared_ptr<AnswerChannel> channel_;
-    std::shared_ptr<AnswerQueue::Ticket> ticket_;
-    HttpClient& client_;
-};
-
-// Writes the events of a stream until its end, and a comment now and then while there are
-// none: programs and proxies close a silent connection.
-void write_events(PendingAnswer& pending, ApiReply& reply, int comment_ms, const HttpReply::Write& write) {
-    const auto comment = [&] { return write(": waiting\n\n"); };
-    while (const std::optional<AnswerEvent> event = pending.next(comment_ms, comment)) {
-        if (const auto* piece = std::get_if<AnswerPiece>(&*event)) {
-            if (!write(reply.events(*piece))) return;
-            continue;
-        }
-        const auto* error = std::get_if<ApiError>(&*event);
-        write(error != nullptr ? "data: " + error->body() + "\n\n" : reply.last_events(std::get<AnswerTotals>(*event)));
-        return;
-    }
-    // Has no reader if the client left.
-    write("data: " + pending.unanswered().body() + "\n\n");
-}
-
-HttpReply whole_reply(PendingAnswer& pending, ApiReply& reply) {
-    while (const std::optional<AnswerEvent> event = pending.next()) {
-        if (const auto* error = std::get_if<ApiError>(&*event)) throw *error;
-        if (const auto* totals = std::get_if<AnswerTotals>(&*event)) {
-            HttpReply http;
-            http.body = reply.whole(*totals);
-            return http;
-        }
-        reply.add(std::get<AnswerPiece>(*event));
-    }
-    throw pending.unanswered();
+// An EncodingWatch that ends the work for a client that has left.
+std::function<void()> while_there(HttpClient& client) {
+    return [&client] {
+        if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
+    };
 }
 
 // Problems of the prompts are reported before the request is queued, so that they take no
@@ -156,13 +58,8 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
                        "logit_bias");
     }
     // The model's own stop texts are used together with the request's.
-    if (!request.prompts.front().ignore_end) {
-        const std::vector<std::string>& stops = loaded.text->defaults.stops;
-        request.stop.insert(request.stop.end(), stops.begin(), stops.end());
-    }
-    const EncodingWatch watch([&] {
-        if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
-    });
+    if (!request.prompts.front().ignore_end) request.model_stop = loaded.text->defaults.stops;
+    const EncodingWatch watch(while_there(client));
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
         GenerationRequest& prompt = request.prompts[i];
         prompt.stop_at_texts = false;
@@ -171,11 +68,7 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
             continue;
         }
         EncodingWatch::look();
-        try {
-            prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
-        } catch (const Error& error) {
-            throw api_error_of(error);
-        }
+        prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
     }
 }
 
@@ -246,22 +139,33 @@ std::optional<HttpReply> ApiServer::refuse(const HttpRequest& head) {
         if (auto reply = access_.answer_preflight(head)) return reply;
         if (auto reply = access_.refuse_token(head)) return reply;
         const Endpoint* const endpoint = endpoint_of(head.path);
+        const ApiStyle style = style_of_path(head.path);
         if (endpoint == nullptr) {
-            return ApiError(404, "There is nothing at " + in_quotes(head.path) +
-                                     "; expected /v1/models, /v1/chat/completions, /v1/completions, /health or "
-                                     "/metrics.")
-                .reply();
+            std::string paths;
+            for (const Endpoint& one : endpoints()) paths += (paths.empty() ? "" : ", ") + std::string(one.path);
+            return ApiError(404, "There is nothing at " + in_quotes(head.path) + "; expected one of " + paths + ".")
+                .reply(style);
+        }
+        if (endpoint->why != nullptr) {
+            return ApiError(404, std::string(endpoint->path) + " is not answered here: " + endpoint->why + ".")
+                .reply(style);
         }
         const std::string method = head.method == "HEAD" ? "GET" : head.method;
         if (method != endpoint->method) {
             return ApiError(405, std::string(endpoint->path) + " takes " + endpoint->method + " requests alone.")
-                .reply()
+                .reply(style)
                 .with("Allow", endpoint->method);
+        }
+        const std::string version = head.header("anthropic-version");
+        // Replies and events are the same in both.
+        if (style == ApiStyle::kAnthropic && !version.empty() && version != "2023-06-01" && version != "2026-10-21") {
+            return ApiError(400, "anthropic-version is " + in_quotes(version) + "; expected 2023-06-01 or 2026-10-21.")
+                .reply(style);
         }
         if (method == "POST" && !is_json(head.header("content-type"))) {
             return ApiError(415, "Content-Type is " + in_quotes(head.header("content-type")) +
                                      "; expected application/json.")
-                .reply();
+                .reply(style);
         }
         return std::nullopt;
     }();
@@ -273,13 +177,19 @@ std::optional<HttpReply> ApiServer::refuse(const HttpRequest& head) {
 
 HttpReply ApiServer::answer(const HttpRequest& request, HttpClient& client) {
     HttpReply reply;
-    try {
-        reply = route(request, client);
-    } catch (const ApiError& error) {
-        reply = error.reply();
+    const auto refuse_by = [&](const ApiError& error) {
+        reply = error.reply(style_of_path(request.path));
         if (error.status() == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
+    };
+    try {
+        const Endpoint* const endpoint = endpoint_of(request.path);  // refuse() knew it
+        reply = (this->*endpoint->handler)(request, client, *endpoint);
+    } catch (const ApiError& error) {
+        refuse_by(error);
+    } catch (const Error& error) {
+        refuse_by(api_error_of(error));
     } catch (const std::bad_alloc&) {
-        reply = ApiError(503, "There is not enough memory for this request.").reply();
+        refuse_by(ApiError(503, kNoMemory));
     }
     reply.with("Cache-Control", "no-store");
     access_.add_origin(request, reply);
@@ -287,7 +197,7 @@ HttpReply ApiServer::answer(const HttpRequest& request, HttpClient& client) {
 }
 
 HttpReply ApiServer::error(int status, const std::string& sentence, const HttpRequest& head) {
-    HttpReply reply = ApiError(status, sentence).reply();
+    HttpReply reply = ApiError(status, sentence).reply(style_of_path(head.path));
     if (status == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
     access_.add_origin(head, reply);
     return reply;
@@ -298,7 +208,7 @@ void ApiServer::replied(const std::string& path, int status) {
     metrics_.count_reply(endpoint != nullptr ? endpoint->path : "other", status);
 }
 
-HttpReply ApiServer::health() const {
+HttpReply ApiServer::health(const HttpRequest&, HttpClient&, const Endpoint&) {
     HttpReply reply;
     const bool ready = model().has_value();
     reply.status = ready ? 200 : 503;
@@ -306,40 +216,41 @@ HttpReply ApiServer::health() const {
     return reply;
 }
 
-HttpReply ApiServer::route(const HttpRequest& request, HttpClient& client) {
-    if (request.path == "/v1/chat/completions") return complete(ApiRequest::Kind::kChat, request.body, client);
-    if (request.path == "/v1/completions") return complete(ApiRequest::Kind::kCompletion, request.body, client);
-    if (request.path == "/health") return health();
-    HttpReply reply;
-    if (request.path == "/metrics") {
-        reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-        reply.body = metrics_.text(queue_.n_waiting(), queue_.is_running(), queue_.most_waiting());
-        return reply;
-    }
-    const ModelSummary loaded = require_model();
-    if (request.path == "/v1/models") {
-        reply.body = model_list(loaded, model_since_);
-        return reply;
-    }
-    const std::string name = request.path.substr(kOneModel.size());
-    if (name != loaded.name) {
-        throw ApiError(404, "The model " + in_quotes(name) + " is not loaded; expected " + in_quotes(loaded.name) + ".",
-                       "model", "model_not_found");
-    }
-    reply.body = model_object(loaded, model_since_);
+HttpReply ApiServer::metrics_page(const HttpRequest&, HttpClient&, const Endpoint&) {
+    HttpReply reply = json_reply(metrics_.text(queue_.n_waiting(), queue_.is_running(), queue_.most_waiting()));
+    reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return reply;
 }
 
-HttpReply ApiServer::complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client) {
+HttpReply ApiServer::describe_model(const HttpRequest& request, HttpClient&, const Endpoint& endpoint) {
     const ModelSummary loaded = require_model();
-    const auto request = std::make_shared<ApiRequest>(kind == ApiRequest::Kind::kChat ? parse_chat_request(body)
-                                                                                      : parse_completion_request(body));
-    if (!request->model.empty() && request->model != loaded.name) {
-        throw ApiError(
-            404, "The model " + in_quotes(request->model) + " is not loaded; expected " + in_quotes(loaded.name) + ".",
-            "model", "model_not_found");
+    if (const std::string_view path = endpoint.path; path.ends_with('/')) {
+        check_model(request.path.substr(path.size()), loaded.name);
     }
-    make_prompts(*request, loaded, client);
+    return json_reply(endpoint.describe(loaded, model_since_, request.body));
+}
+
+HttpReply ApiServer::use_text(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint) {
+    const ModelSummary loaded = require_model();
+    if (loaded.text == nullptr) throw ApiError(400, "The model " + in_quotes(loaded.name) + " has no tokenizer.");
+    const EncodingWatch watch(while_there(client));
+    return json_reply(endpoint.use_text(loaded, request.body));
+}
+
+HttpReply ApiServer::complete(const HttpRequest& given, HttpClient& client, const Endpoint& endpoint) {
+    const ModelSummary loaded = require_model();
+    const auto request = std::make_shared<ApiRequest>(endpoint.read(given.body));
+    check_model(request->model, loaded.name);
+    choose_thinking(*request, loaded);
+    if (!request->prompts.empty()) make_prompts(*request, loaded, client);
+    const std::shared_ptr<ReplyWriter> writer =
+        endpoint.writer(*request, {loaded.name, make_token().substr(0, 24), seconds_now()});
+    if (request->prompts.empty()) {  // Ollama's programs load a model so
+        AnswerPiece last;
+        last.finish_reason = "load";
+        writer->add(last);
+        return json_reply(writer->whole({}));
+    }
     const auto channel = std::make_shared<AnswerChannel>(client.waker());
     // Only the work owns its end: if the queue drops the work, the channel ends.
     auto end = std::make_shared<ChannelEnd>(channel);
@@ -358,7 +269,7 @@ HttpReply ApiServer::complete(ApiRequest::Kind kind, const std::string& body, Ht
             } catch (const Error& error) {
                 last = api_error_of(error);
             } catch (const std::bad_alloc&) {
-                last = ApiError(503, "There is not enough memory for this request.");
+                last = ApiError(503, kNoMemory);
             } catch (const std::exception& error) {
                 last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
             }
@@ -369,12 +280,11 @@ HttpReply ApiServer::complete(ApiRequest::Kind kind, const std::string& body, Ht
             503, "The queue is full: " + std::to_string(queue_.most_waiting()) + " requests wait already; try again.");
     }
     const auto pending = std::make_shared<PendingAnswer>(channel, std::move(ticket), client);
-    const auto reply = std::make_shared<ApiReply>(*request, loaded.name, make_token().substr(0, 24), seconds_now());
-    if (!request->stream) return whole_reply(*pending, *reply);
+    if (!request->stream) return json_reply(whole_answer(*pending, *writer));
     HttpReply http;
-    http.content_type = "text/event-stream";
-    http.stream = [pending, reply, ms = comment_ms_](const HttpReply::Write& write) {
-        write_events(*pending, *reply, ms, write);
+    http.content_type = writer->stream_type();
+    http.stream = [pending, writer, ms = comment_ms_](const HttpReply::Write& write) {
+        write_events(*pending, *writer, ms, write);
     };
     return http;
 }

@@ -5,7 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/run/model_summary.h"
@@ -28,11 +30,9 @@ struct ApiServerSettings {
     HttpLimits http;
 };
 
-// Gives other programs of this computer access to a model, by a part of OpenAI's HTTP
-// API:
-//   GET /v1/models, /v1/models/NAME   POST /v1/chat/completions, /v1/completions
-//   GET /health, /metrics
-// Every request must contain the token. Listens from the constructor to stop().
+// Gives other programs of this computer access to a model, by parts of the HTTP APIs of
+// OpenAI, Anthropic, Ollama and llama.cpp: endpoints() lists them. Every request must
+// contain the token. Listens from the constructor to stop().
 //
 // The server has its own threads and never uses the Session: requests wait in queue()
 // until its owner's run_next() answers them, one after another.
@@ -66,9 +66,17 @@ class ApiServer final : private HttpHandler {
     HttpReply error(int status, const std::string& sentence, const HttpRequest& head) override;
     void replied(const std::string& path, int status) override;
 
-    HttpReply route(const HttpRequest& request, HttpClient& client);
-    HttpReply complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client);
-    HttpReply health() const;
+    struct Endpoint;
+    static std::span<const Endpoint> endpoints();
+    static const Endpoint* endpoint_of(std::string_view path);  // nullptr: there is none
+
+    // ---- what endpoints do
+    HttpReply complete(const HttpRequest& given, HttpClient& client, const Endpoint& endpoint);
+    HttpReply describe_model(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
+    HttpReply use_text(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
+    HttpReply health(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
+    HttpReply metrics_page(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
+
     std::optional<ModelSummary> model() const;
     bool is_loaded(const std::string& source) const;
     ModelSummary require_model() const;  // throws ApiError (503)

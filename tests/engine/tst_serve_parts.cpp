@@ -21,12 +21,13 @@
 #include "engine/serve/answer_queue.h"
 #include "engine/serve/answer_work.h"
 #include "engine/serve/api_error.h"
-#include "engine/serve/api_reply.h"
 #include "engine/serve/api_request.h"
-#include "tests/engine/gate_session.h"
+#include "engine/serve/openai_reply.h"
+#include "tests/engine/thinker_session.h"
 
 using namespace offstage::engine;
 using offstage::test::GateSession;
+using offstage::test::Thinker;
 
 namespace {
 
@@ -58,38 +59,6 @@ QByteArray header_of(const HttpReply& reply, const std::string& name) {
 }
 
 const std::string kToken = "0123456789abcdef0123456789abcdef";
-
-// Thinks in two pieces and answers in two, the second of which has a stop text.
-class Thinker : public GateSession {
-  public:
-    std::string thought = "So so.";  // of the result; empty: all that it said was the answer
-    bool announces_it = true;        // false: that the text was a thought becomes known at its end
-
-    GenerationResult generate(const GenerationRequest& /*request*/, const TextDeltaFn& on_delta,
-                              std::stop_token /*stop*/) override {
-        const auto say = [&](const char* text, bool thinking) {
-            TextDelta delta;
-            delta.text = text;
-            delta.token = 1;
-            delta.is_thinking = thinking;
-            delta.choice = TokenChoice{{1, -1.0, text, false}, {}};
-            on_delta(delta);
-        };
-        say("So ", announces_it);
-        say("so.", announces_it);
-        if (!announces_it) {
-            TextDelta taken_back;
-            taken_back.text = thought;
-            taken_back.is_thinking = taken_back.text_was_thought = true;
-            on_delta(taken_back);
-        }
-        say("Yes", false);
-        say("no", false);
-        GenerationResult result;
-        result.thought = thought;
-        return result;
-    }
-};
 
 }  // namespace
 
@@ -153,8 +122,8 @@ class TestServeParts : public QObject {
         Thinker session;
         ApiRequest request = parse_chat_request(
             R"({"messages": [{"role": "user", "content": "Hi"}], "stop": ["no"], "logprobs": true, "stream": true})");
-        ApiReply whole(request, "m", "1", 2);
-        ApiReply streamed(request, "m", "1", 2);
+        OpenAiReply whole(request, {"m", "1", 2});
+        OpenAiReply streamed(request, {"m", "1", 2});
         std::string events;
         answer_request(request, session, {}, [&](const AnswerPiece& piece) {
             whole.add(piece);
@@ -171,13 +140,13 @@ class TestServeParts : public QObject {
         QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
         // Its text turned out to be a thought.
         session.announces_it = false;
-        ApiReply taken_back(request, "m", "1", 2);
+        OpenAiReply taken_back(request, {"m", "1", 2});
         answer_request(request, session, {}, [&](const AnswerPiece& piece) { taken_back.add(piece); });
         QCOMPARE(taken_back.whole({}), whole.whole({}));
         // Its thought turned out to be the answer: it does not come twice.
         session.announces_it = true;
         session.thought.clear();
-        ApiReply once(request, "m", "1", 2);
+        OpenAiReply once(request, {"m", "1", 2});
         answer_request(request, session, {}, [&](const AnswerPiece& piece) { once.add(piece); });
         QVERIFY(once.whole({}).find("reasoning_content") == std::string::npos);
     }
@@ -220,39 +189,6 @@ class TestServeParts : public QObject {
         QVERIFY(sampler == plain.sampler);
         if (!more.contains("reasoning_effort"))  // which only chats have
             QCOMPARE(parse_completion_request(R"({"prompt": "a", )" + fields).prompts.size(), std::size_t{1});
-    }
-
-    void fieldsThatTheManualLists_areThoseTakenWithAnyValue() {
-        QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/server.md"));
-        QVERIFY(page.open(QIODevice::ReadOnly));
-        QString table = QString::fromUtf8(page.readAll()).section(QStringLiteral("| fields | why"), 1);
-        table.truncate(table.indexOf(QStringLiteral("\n\n")));
-        const QStringList parts = table.split(QLatin1Char('`'));
-        QVERIFY(parts.size() > 60);
-        QSet<QString> listed;
-        for (qsizetype i = 1; i < parts.size(); i += 2) listed.insert(parts[i]);
-
-        const auto takes = [](const QString& field, const QJsonValue& value) {
-            QJsonObject completion{{QStringLiteral("prompt"), QStringLiteral("a")}};
-            QJsonObject chat{{QStringLiteral("messages"),
-                              QJsonArray{QJsonObject{{QStringLiteral("role"), QStringLiteral("user")}}}}};
-            completion[field] = chat[field] = value;
-            const auto text_of = [](const QJsonObject& body) { return QJsonDocument(body).toJson().toStdString(); };
-            return refusal_of([&] { parse_completion_request(text_of(completion)); }) == QLatin1String("none") ||
-                   refusal_of([&] { parse_chat_request(text_of(chat)); }) == QLatin1String("none");
-        };
-        QFile source(QStringLiteral(OFFSTAGE_SOURCE_DIR "/engine/serve/api_fields.cpp"));
-        QVERIFY(source.open(QIODevice::ReadOnly));
-        static const QRegularExpression between(QStringLiteral("[^a-z0-9_.]+"));
-        QSet<QString> taken;
-        for (const QString& word : QString::fromUtf8(source.readAll()).split(between, Qt::SkipEmptyParts)) {
-            const QJsonValue values[] = {-7, QJsonObject{{QStringLiteral("x"), 1}}, QJsonArray{QJsonObject()}};
-            if (std::all_of(std::begin(values), std::end(values),
-                            [&](const auto& value) { return takes(word, value); }))
-                taken.insert(word);
-        }
-        QCOMPARE(QStringList((taken - listed).values()).join(QLatin1Char(' ')), QString());
-        QCOMPARE(QStringList((listed - taken).values()).join(QLatin1Char(' ')), QString());
     }
 
     void otherNames_areRead() {
@@ -504,7 +440,7 @@ class TestServeParts : public QObject {
                 R"("messages[0].content.text" is 1; expected a text.)");
         other("no content", true, R"({"messages": [{"role": "user"}]})", R"("messages[0].content" is missing)");
         other("a picture", true, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
-              R"("messages[0].content" is an object; expected parts of type "text")");
+              R"("messages[0].content" is "image_url"; expected parts of type "text")");
         other("no prompt", false, "{}", R"("prompt" is missing; expected a text)");
         other("empty list", false, R"({"prompt": []})", R"("prompt" is a list of 0; expected)");
         other("negative id", false, R"({"prompt": [1, -2]})", R"("prompt" is -2; expected token ids.)");
@@ -524,10 +460,10 @@ class TestServeParts : public QObject {
     }
 
     void errors_haveTheShapeThatClientsKnow() {
-        const auto object =
-            QJsonDocument::fromJson(QByteArray::fromStdString(ApiError(404, "No \xFF", "model", "x").body()))
-                .object()[QStringLiteral("error")]
-                .toObject();
+        const auto object = QJsonDocument::fromJson(QByteArray::fromStdString(
+                                                        ApiError(404, "No \xFF", "model", "x").body(ApiStyle::kOpenAi)))
+                                .object()[QStringLiteral("error")]
+                                .toObject();
         QCOMPARE(object[QStringLiteral("message")].toString(), QStringLiteral("No \uFFFD"));
         QCOMPARE(object[QStringLiteral("type")].toString(), QStringLiteral("invalid_request_error"));
         QCOMPARE(object[QStringLiteral("param")].toString(), QStringLiteral("model"));
@@ -791,7 +727,7 @@ class TestServeParts : public QObject {
 
     void completion_offsetsCountCharacters() {
         ApiRequest request = parse_completion_request(R"({"prompt": "x", "echo": true, "logprobs": 1})");
-        ApiReply reply(request, "m", "1", 2);
+        OpenAiReply reply(request, {"m", "1", 2});
         AnswerPiece piece;
         piece.text =
             "\xC3\xA4"

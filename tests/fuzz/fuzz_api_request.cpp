@@ -1,4 +1,4 @@
-// Reads the body of a request to the local server, as a chat and as a completion.
+// Reads the body of a request to the local server, as each endpoint does.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (ApiRequest (*const parse)(std::string_view) : {parse_chat_request, parse_completion_request}) {
         try {
             const ApiRequest request = parse(body);
-            if (request.prompts.empty()) std::abort();  // wants_log_probabilities() looks at the first
+            if (request.prompts.empty()) std::abort();
         } catch (const ApiError&) {
         }
     }

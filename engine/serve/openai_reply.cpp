@@ -1,4 +1,4 @@
-#include "engine/serve/api_reply.h"
+#include "engine/serve/openai_reply.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,6 @@ namespace offstage::engine {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dump_line(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // JSON has no infinity; OpenAI's API writes this for a token that the model never
 // chooses.
@@ -102,20 +98,19 @@ std::string token_text(const TokenProbability& token) {
     return text;
 }
 
-ApiReply::ApiReply(const ApiRequest& request, std::string model, const std::string& id, std::int64_t created)
-    : kind_(request.kind),
+OpenAiReply::OpenAiReply(const ApiRequest& request, ReplyLabel label)
+    : ReplyWriter(request, std::move(label)),
+      kind_(request.kind),
       wants_log_probabilities_(request.wants_log_probabilities()),
-      include_usage_(request.include_usage),
-      model_(std::move(model)),
-      id_((request.kind == ApiRequest::Kind::kChat ? "chatcmpl-" : "cmpl-") + id),
-      created_(created),
-      choices_(request.prompts.size()) {}
-
-Json ApiReply::object(const char* type) const {
-    return {{"id", id_}, {"object", type}, {"created", created_}, {"model", model_}};
+      include_usage_(request.include_usage) {
+    label_.id = (is_chat() ? "chatcmpl-" : "cmpl-") + label_.id;
 }
 
-Json ApiReply::log_probabilities(const AnswerPiece& piece, Choice& choice) const {
+Json OpenAiReply::object(const char* type) const {
+    return {{"id", label_.id}, {"object", type}, {"created", label_.created}, {"model", label_.model}};
+}
+
+Json OpenAiReply::log_probabilities(const AnswerPiece& piece, Choice& choice) const {
     if (!wants_log_probabilities_) return {};
     if (is_chat()) {
         Json content = Json::array();
@@ -138,14 +133,14 @@ Json ApiReply::log_probabilities(const AnswerPiece& piece, Choice& choice) const
             {"text_offset", std::move(offsets)}};
 }
 
-std::string ApiReply::event(Json choices, Json usage) const {
+std::string OpenAiReply::event(Json choices, Json usage) const {
     Json chunk = object(is_chat() ? "chat.completion.chunk" : "text_completion");
     chunk["choices"] = std::move(choices);
     if (include_usage_) chunk["usage"] = std::move(usage);
-    return "data: " + dump_line(chunk) + "\n\n";
+    return "data: " + json_line(chunk) + "\n\n";
 }
 
-std::string ApiReply::events(const AnswerPiece& piece) {
+std::string OpenAiReply::events(const AnswerPiece& piece) {
     Choice& choice = choices_[piece.choice];
     const auto chunk = [&](Json delta, Json log_probabilities, Json reason) {
         Json one = {{"index", piece.choice}};
@@ -172,21 +167,21 @@ std::string ApiReply::events(const AnswerPiece& piece) {
     return events;
 }
 
-std::string ApiReply::last_events(const AnswerTotals& totals) {
+std::string OpenAiReply::end(const AnswerTotals& totals) {
     return (include_usage_ ? event(Json::array(), usage_of(totals)) : std::string()) + "data: [DONE]\n\n";
 }
 
-void ApiReply::add(const AnswerPiece& piece) {
-    Choice& choice = choices_[piece.choice];
-    if (piece.text_was_thought) choice = {};
-    choice.text += piece.text;
-    choice.thought += piece.thought;
-    if (piece.thought_was_answer) choice.thought.clear();
-    append_lists(choice.log_probabilities, log_probabilities(piece, choice));
-    if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
+std::string OpenAiReply::error(const ApiError& error) const {
+    return "data: " + error.body(ApiStyle::kOpenAi) + "\n\n";
 }
 
-std::string ApiReply::whole(const AnswerTotals& totals) const {
+void OpenAiReply::add(const AnswerPiece& piece) {
+    ReplyWriter::add(piece);
+    Choice& choice = choices_[piece.choice];
+    append_lists(choice.log_probabilities, log_probabilities(piece, choice));
+}
+
+std::string OpenAiReply::whole(const AnswerTotals& totals) const {
     Json json = object(is_chat() ? "chat.completion" : "text_completion");
     json["choices"] = Json::array();
     for (std::size_t i = 0; i < choices_.size(); ++i) {
@@ -204,15 +199,15 @@ std::string ApiReply::whole(const AnswerTotals& totals) const {
         json["choices"].push_back(std::move(one));
     }
     json["usage"] = usage_of(totals);
-    return dump_line(json);
+    return json_line(json);
 }
 
 std::string model_object(const ModelSummary& model, std::int64_t created) {
-    return dump_line(model_json(model, created));
+    return json_line(model_json(model, created));
 }
 
 std::string model_list(const ModelSummary& model, std::int64_t created) {
-    return dump_line({{"object", "list"}, {"data", Json::array({model_json(model, created)})}});
+    return json_line({{"object", "list"}, {"data", Json::array({model_json(model, created)})}});
 }
 
 }  // namespace offstage::engine

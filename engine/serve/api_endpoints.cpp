@@ -1,0 +1,51 @@
+#include "engine/serve/api_endpoints.h"
+
+#include <utility>
+
+#include "engine/serve/openai_reply.h"
+#include "engine/serve/token_api.h"
+
+namespace offstage::engine {
+namespace {
+
+template <typename Writer>
+std::unique_ptr<ReplyWriter> make_writer(const ApiRequest& request, ReplyLabel label) {
+    return std::make_unique<Writer>(request, std::move(label));
+}
+
+}  // namespace
+
+std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
+    using E = Endpoint;
+    static const E kEndpoints[] = {
+        // OpenAI's
+        E::describes(
+            "GET", "/v1/models",
+            [](const ModelSummary& model, std::int64_t since, std::string_view) { return model_list(model, since); }),
+        E::describes(
+            "GET", "/v1/models/",
+            [](const ModelSummary& model, std::int64_t since, std::string_view) { return model_object(model, since); }),
+        E::answers("/v1/chat/completions", parse_chat_request, make_writer<OpenAiReply>),
+        E::answers("/v1/completions", parse_completion_request, make_writer<OpenAiReply>),
+        E::refused("/v1/embeddings", "a language model's vectors are no embeddings to search with"),
+        E::refused("/v1/responses", "use /v1/chat/completions"),
+        // llama.cpp's
+        E::uses_text("/tokenize", tokenize),
+        E::uses_text("/detokenize", detokenize),
+        E::describes("GET", "/props",
+                     [](const ModelSummary& model, std::int64_t, std::string_view) { return model_props(model); }),
+        {.path = "/health", .method = "GET", .handler = &ApiServer::health},
+        {.path = "/metrics", .method = "GET", .handler = &ApiServer::metrics_page},
+    };
+    return kEndpoints;
+}
+
+const ApiServer::Endpoint* ApiServer::endpoint_of(std::string_view path) {
+    for (const Endpoint& one : endpoints()) {
+        const std::string_view its = one.path;
+        if (path == its || (its.ends_with('/') && path.size() > its.size() && path.starts_with(its))) return &one;
+    }
+    return nullptr;
+}
+
+}  // namespace offstage::engine

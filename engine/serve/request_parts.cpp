@@ -1,0 +1,211 @@
+#include "engine/serve/request_parts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/run/sampler.h"
+#include "engine/serve/api_error.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kLongestStop = 1024;  // bytes
+
+// Of tokens, by their ids: {"15043": -100}.
+std::vector<std::pair<TokenId, float>> bias_of(const RequestFields& fields) {
+    constexpr const char* kName = "logit_bias";
+    std::vector<std::pair<TokenId, float>> biases;
+    const nlohmann::json* given = fields.find(kName);
+    if (given == nullptr || *given == nlohmann::json(false) || *given == nlohmann::json::array()) return biases;
+    if (!given->is_object()) refuse_field(kName, *given, "an object of token ids and numbers");
+    for (const auto& [name, value] : given->items()) {
+        TokenId id = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+        if (error != std::errc() || end != name.data() + name.size() || id < 0) {
+            refuse_field(kName, name, "token ids as names");
+        }
+        biases.emplace_back(id, RequestFields(*given, "logit_bias.").number(name.c_str(), -100, 100, 0));
+    }
+    return biases;
+}
+
+std::vector<ToolCall> tool_calls_of(const RequestFields& message, const std::string& at) {
+    std::vector<ToolCall> calls;
+    const nlohmann::json* list = message.find("tool_calls");
+    if (list == nullptr) return calls;
+    if (!list->is_array()) refuse_field(at + ".tool_calls", *list, "a list of calls");
+    for (const nlohmann::json& call : *list) {
+        const std::string here = at + ".tool_calls[" + std::to_string(calls.size()) + "]";
+        const RequestFields fields(call, here + ".");
+        const nlohmann::json* function = call.is_object() ? fields.find("function") : nullptr;
+        if (function == nullptr || !function->is_object()) {
+            refuse_field(here, call, "an object with \"function\", an object");
+        }
+        check_fields(call, RequestObject::kToolCall, here + ".");
+        check_fields(*function, RequestObject::kFunction, here + ".function.");
+        const RequestFields named(*function, here + ".function.");
+        // Some clients send the parsed arguments.
+        const nlohmann::json* arguments = named.find("arguments");
+        const bool is_object = arguments != nullptr && arguments->is_object();
+        calls.push_back(
+            {fields.text("id"), named.text("name"), is_object ? arguments->dump() : named.text("arguments")});
+    }
+    return calls;
+}
+
+Role role_of(const nlohmann::json& message, const std::string& at) {
+    const auto role = message.find("role");
+    if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
+    if (*role == "developer") return Role::kSystem;
+    for (const Role known : {Role::kSystem, Role::kUser, Role::kAssistant, Role::kTool}) {
+        if (*role == name_of(known)) return known;
+    }
+    refuse_field(at + ".role", *role, "system, developer, user, assistant or tool");
+}
+
+ChatMessage message_of(const nlohmann::json& message, const std::string& at, RequestObject kind) {
+    if (!message.is_object()) refuse_field(at, message, "an object with \"role\" and \"content\"");
+    check_fields(message, kind, at + ".");
+    const RequestFields given(message, at + ".");
+    const bool is_anthropic = kind == RequestObject::kAnthropicMessage;
+    ChatMessage turn;
+    turn.role = role_of(message, at);
+    if (is_anthropic && turn.role == Role::kTool) refuse_field(at + ".role", "tool", "user, assistant or system");
+    const bool is_assistant = turn.role == Role::kAssistant;
+    if (is_assistant) turn.thought = given.text(given.one_of({"thinking", "reasoning_content", "reasoning"}));
+    const auto content = message.find("content");
+    if (content != message.end()) {
+        turn.content = content_of(*content, at + ".content",
+                                  is_anthropic ? RequestObject::kAnthropicPart : RequestObject::kPart, turn.thought);
+    } else if (!is_assistant) {  // an assistant may have called a tool without any text
+        throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
+    }
+    turn.name = given.text(given.one_of({"tool_name", "name"}));
+    if (is_assistant) turn.tool_calls = tool_calls_of(given, at);
+    if (turn.role == Role::kTool) turn.tool_call_id = given.text("tool_call_id");
+    return turn;
+}
+
+}  // namespace
+
+SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& left_out) {
+    SamplerSettings sampler = left_out;
+    sampler.temperature = fields.number("temperature", 0, 100, left_out.temperature);
+    sampler.top_p = fields.number("top_p", 0, 1, left_out.top_p);
+    sampler.top_k = static_cast<int>(fields.integer("top_k", -1, 1'000'000, left_out.top_k));
+    sampler.top_k = std::max(0, sampler.top_k);  // -1 also means off
+    sampler.min_p = fields.number("min_p", 0, 1, left_out.min_p);
+    sampler.repeat_penalty =
+        fields.number(fields.one_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, left_out.repeat_penalty);
+    sampler.presence_penalty = fields.number("presence_penalty", -2, 2, 0);
+    sampler.frequency_penalty = fields.number("frequency_penalty", -2, 2, 0);
+    sampler.logit_bias = bias_of(fields);
+    // As in llama.cpp: 0 means none of the tokens so far, -1 all of them.
+    const std::int64_t window =
+        fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), left_out.repeat_window);
+    if (window == 0) sampler.repeat_penalty = 1;
+    sampler.repeat_window = static_cast<int>(std::max<std::int64_t>(0, window));
+    // The engine draws a seed if it is 0; here 0 is a normal seed.
+    constexpr std::uint64_t kSeedZero = 0x9E3779B97F4A7C15;
+    constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+    // -1 also means a new seed each time, as for llama.cpp's clients.
+    const std::int64_t seed = fields.integer("seed", kLowest, std::numeric_limits<std::int64_t>::max(), -1);
+    if (seed != -1) {
+        sampler.seed = seed == 0 ? kSeedZero : static_cast<std::uint64_t>(seed);
+    }
+    if (sampler.top_p == 0) sampler.top_p = std::numeric_limits<float>::min();  // the best token only
+    try {
+        validate(sampler);
+    } catch (const Error& error) {
+        throw api_error_of(400, error);
+    }
+    return sampler;
+}
+
+std::vector<std::string> stops_of(const RequestFields& fields, const char* name) {
+    const nlohmann::json* value = fields.find(name);
+    if (value == nullptr) return {};
+    std::vector<std::string> stops;
+    const nlohmann::json list = value->is_string() ? nlohmann::json::array({*value}) : *value;
+    if (!list.is_array() || list.size() > kMostStops) {
+        refuse_field(name, *value, "a text or a list of at most " + std::to_string(kMostStops));
+    }
+    for (const nlohmann::json& text : list) {
+        if (!text.is_string() || text.get_ref<const std::string&>().size() > kLongestStop) {
+            refuse_field(name, text, "texts of at most " + std::to_string(kLongestStop) + " bytes");
+        }
+        if (text != "") stops.push_back(text.get<std::string>());  // programs send an empty one for none
+    }
+    return stops;
+}
+
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string& thought) {
+    if (content.is_null()) return {};
+    if (content.is_string()) return content.get<std::string>();
+    if (!content.is_array()) refuse_field(at, content, "a text or a list of parts");
+    std::string text;
+    for (const nlohmann::json& one : content) {
+        const auto type = one.is_object() ? one.find("type") : one.end();
+        const bool has_type = one.is_object() && type != one.end();
+        const bool is_thought = has_type && *type == "thinking" && part == RequestObject::kAnthropicPart;
+        if (!has_type || (*type != "text" && !is_thought)) {
+            refuse_field(at, has_type ? *type : one, "parts of type \"text\"; pictures and sound are not read");
+        }
+        check_fields(one, part, at + ".");
+        (is_thought ? thought : text) += RequestFields(one, at + ".").text(is_thought ? "thinking" : "text");
+    }
+    return text;
+}
+
+std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind) {
+    const nlohmann::json* list = fields.find("messages");
+    if (list == nullptr) throw ApiError(400, "\"messages\" is missing; expected a list of messages.", "messages");
+    if (!list->is_array() || list->empty()) refuse_field("messages", *list, "a list of at least one message");
+    std::vector<ChatMessage> messages;
+    for (const nlohmann::json& message : *list) {
+        const std::string at = "messages[" + std::to_string(messages.size()) + "]";
+        messages.push_back(message_of(message, at, kind));
+        for (const char* name : {"prefix", "partial"}) {
+            if (!RequestFields(message, at + ".").boolean(name, false)) continue;
+            if (is_begun_answer(messages.back()) && messages.size() == list->size()) continue;
+            refuse_field(at + "." + name, true, "it in the last message, the assistant's, alone");
+        }
+    }
+    return messages;
+}
+
+void choose_thinking(ApiRequest& request, const ModelSummary& model) {
+    if (!request.think.has_value()) return;
+    const std::vector<std::string>& choices = model.thinking_choices;
+    const auto offers = [&](const char* name) {
+        return std::find(choices.begin(), choices.end(), name) != choices.end();
+    };
+    std::string choice;
+    if (!*request.think) {
+        choice = offers("off") ? "off" : "";  // nothing where there is no choice
+    } else if (!(choices.empty() && model.thinks)) {
+        choice = !offers("on") && offers("medium") ? "medium" : "on";
+    }
+    for (GenerationRequest& prompt : request.prompts) prompt.thinking = choice;
+}
+
+std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field) {
+    std::vector<TokenId> ids;
+    ids.reserve(list.size());
+    for (const nlohmann::json& id : list) {
+        if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
+            id.get<std::int64_t>() > std::numeric_limits<TokenId>::max()) {
+            refuse_field(field, id, "token ids");
+        }
+        ids.push_back(id.get<TokenId>());
+    }
+    return ids;
+}
+
+}  // namespace offstage::engine

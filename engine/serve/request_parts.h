@@ -1,0 +1,39 @@
+#pragma once
+// The parts that requests of several APIs have in common. All throw ApiError (400).
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/run/generation.h"
+#include "engine/run/model_summary.h"
+#include "engine/serve/api_fields.h"
+#include "engine/serve/api_request.h"
+#include "engine/serve/request_fields.h"
+
+namespace offstage::engine {
+
+// left_out: the values of fields that are not there.
+SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& left_out);
+
+// A text, or a list of them; empty ones, which programs send for none, do not count.
+std::vector<std::string> stops_of(const RequestFields& fields, const char* name);
+
+// A text, or a list of parts. Thoughts among the parts, where the API has such, are
+// appended to `thought`.
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string& thought);
+
+// "messages", each checked as an object of this kind.
+std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind);
+
+// Whether an assistant's answer can go on where the message ends.
+inline bool is_begun_answer(const ChatMessage& last) {
+    return last.role == Role::kAssistant && last.tool_calls.empty();
+}
+
+// Replaces ApiRequest::think by one of the model's choices.
+void choose_thinking(ApiRequest& request, const ModelSummary& model);
+
+std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field);
+
+}  // namespace offstage::engine

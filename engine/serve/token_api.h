@@ -1,0 +1,20 @@
+#pragma once
+// The endpoints about the model's text alone, which need no place in the queue: those of
+// llama.cpp's server.
+
+#include <string>
+#include <string_view>
+
+#include "engine/run/model_summary.h"
+
+namespace offstage::engine {
+
+std::string model_props(const ModelSummary& model);  // GET /props
+
+// The bodies of POST requests, and the body of the reply. Precondition: the model has a
+// text. Throw ApiError and Error. Long texts take their time: call them under an
+// EncodingWatch.
+std::string tokenize(const ModelSummary& model, std::string_view body);    // /tokenize
+std::string detokenize(const ModelSummary& model, std::string_view body);  // /detokenize
+
+}  // namespace offstage::engine
