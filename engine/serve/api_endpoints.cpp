@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/serve/ollama_reply.h"
 #include "engine/serve/openai_reply.h"
 #include "engine/serve/token_api.h"
 
@@ -29,6 +30,17 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
         E::answers("/v1/completions", parse_completion_request, make_writer<OpenAiReply>),
         E::refused("/v1/embeddings", "a language model's vectors are no embeddings to search with"),
         E::refused("/v1/responses", "use /v1/chat/completions"),
+        // Ollama's
+        E::answers("/api/chat", parse_ollama_chat, make_writer<OllamaReply>),
+        E::answers("/api/generate", parse_ollama_generate, make_writer<OllamaReply>),
+        E::describes("GET", "/api/tags",
+                     [](const ModelSummary& model, std::int64_t since, std::string_view) {
+                         return ollama_models(model, since);
+                     }),
+        E::describes("POST", "/api/show", ollama_show),
+        E::describes("GET", "/api/version",
+                     [](const ModelSummary&, std::int64_t, std::string_view) { return ollama_version(); }),
+        E::refused("/api/embed", "a language model's vectors are no embeddings to search with"),
         // llama.cpp's
         E::uses_text("/tokenize", tokenize),
         E::uses_text("/detokenize", detokenize),

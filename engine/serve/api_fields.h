@@ -62,6 +62,7 @@ inline constexpr std::string_view kNoForm = "answers are not held to a form";
 inline constexpr std::string_view kNoPictures = "pictures are not read";
 
 std::span<const FieldRule> openai_fields();  // with those of other servers that have its API
+std::span<const FieldRule> ollama_fields();
 
 // Throws ApiError (400), with the field's name, for the first field of `object` that
 // would change the answer and is not supported, and for the first unknown one. null

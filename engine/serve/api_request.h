@@ -36,5 +36,7 @@ struct ApiRequest {
 // (a new one each time). Throw ApiError (400).
 ApiRequest parse_chat_request(std::string_view body);        // POST /v1/chat/completions
 ApiRequest parse_completion_request(std::string_view body);  // POST /v1/completions
+ApiRequest parse_ollama_chat(std::string_view body);         // POST /api/chat
+ApiRequest parse_ollama_generate(std::string_view body);     // POST /api/generate
 
 }  // namespace offstage::engine

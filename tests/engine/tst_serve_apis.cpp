@@ -1,5 +1,9 @@
-// The server's APIs: the tables of fields, and llama.cpp's endpoints on the demo model.
+// The server's APIs: the tables of fields, and Ollama's and llama.cpp's endpoints
+// on the demo model.
 
+#include <future>
+
+#include <QDateTime>
 #include <QFile>
 #include <QRegularExpression>
 #include <QSet>
@@ -9,6 +13,7 @@
 #include "engine/run/model_text.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
+#include "engine/serve/ollama_reply.h"
 #include "tests/engine/running_server.h"
 #include "tests/engine/test_models.h"
 
@@ -28,7 +33,7 @@ QJsonObject with(QJsonObject object, const QString& name, const QJsonValue& valu
 
 std::vector<FieldRule> all_rules() {
     std::vector<FieldRule> all;
-    for (const auto table : {openai_fields()}) {
+    for (const auto table : {openai_fields(), ollama_fields()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;
@@ -58,10 +63,22 @@ QString refusal(RequestObject kind, const QString& name, const nlohmann::json& v
     return {};
 }
 
+// The lines of a stream of Ollama's, or the data of one of Anthropic's.
+QList<QJsonObject> objects_in(const HttpResponse& response, const QByteArray& prefix) {
+    QList<QJsonObject> objects;
+    for (const QByteArray& line : QByteArray::fromStdString(response.body).split('\n')) {
+        if (line.isEmpty() || !line.startsWith(prefix)) continue;
+        objects << QJsonDocument::fromJson(line.mid(prefix.size())).object();
+    }
+    return objects;
+}
+
 QString error_text(const HttpResponse& response) {
     const QJsonValue error = json_of(response)[QStringLiteral("error")];
     return error.isString() ? error.toString() : error[QStringLiteral("message")].toString();
 }
+
+const std::string kOllamaChat = "/api/chat", kGenerate = "/api/generate";
 
 }  // namespace
 
@@ -71,9 +88,19 @@ class TestServeApis : public QObject {
     LocalSession m_session;
     std::unique_ptr<Running> m_demo;
 
+    GenerationResult own(const GenerationRequest& request) {
+        std::promise<GenerationResult> result;
+        m_demo->server().queue().submit(
+            [&](Session& session, const std::stop_token&) { result.set_value(session.generate(request, {}, {})); });
+        return result.get_future().get();
+    }
     // Bodies that are taken, of the endpoint that has such objects: {path, body}.
     static std::pair<std::string, QJsonObject> endpoint_with(RequestObject kind, const QString& field,
                                                              const QJsonValue& value, const char* role);
+    static QJsonObject ollama_story() {
+        return object_of(R"({"stream": false, "options": {"temperature": 0, "num_predict": 12, "repeat_penalty": 1},
+            "messages": [{"role": "user", "content": "Tell me a story about a fox."}]})");
+    }
 
   private Q_SLOTS:
     void initTestCase() {
@@ -147,7 +174,9 @@ class TestServeApis : public QObject {
         const QStringList parts = table.split(QLatin1Char('`'));
         QSet<QString> listed, taken;
         for (qsizetype i = 1; i < parts.size(); i += 2) listed.insert(parts[i]);
-        const unsigned bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion);
+        const unsigned bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion) |
+                                bit(RequestObject::kOllamaChat) | bit(RequestObject::kOllamaGenerate) |
+                                bit(RequestObject::kOllamaOptions);
         for (const FieldRule& rule : all_rules()) {
             if (rule.treatment != FieldRule::kHarmless || (rule.objects & bodies) == 0) continue;
             for (const QString& name : names_of(rule)) taken.insert(name);
@@ -161,6 +190,120 @@ class TestServeApis : public QObject {
             nothing.section(QStringLiteral("expected one of "), 1).chopped(1).split(QStringLiteral(", "));
         QVERIFY(paths.size() > 10);
         for (const QString& path : paths) QVERIFY2(text.contains(path), qPrintable(path));
+    }
+
+    // ---------------------------------------------------------------- Ollama
+    void ollamaChat_isTheEnginesAnswer() {
+        const GenerationResult expected = own(story(12));
+        const QJsonObject whole = json_of(m_demo->post(kOllamaChat, ollama_story()));
+        QCOMPARE(whole[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString(), expected.text);
+        QCOMPARE(whole[QStringLiteral("done")].toBool(), true);
+        QCOMPARE(whole[QStringLiteral("done_reason")].toString(), QStringLiteral("length"));
+        QCOMPARE(whole[QStringLiteral("prompt_eval_count")].toInteger(), expected.prompt_tokens);
+        QCOMPARE(whole[QStringLiteral("eval_count")].toInt(), 12);
+        QVERIFY(whole[QStringLiteral("eval_duration")].toInteger() > 0);
+        QVERIFY(whole[QStringLiteral("total_duration")].toInteger() >=
+                whole[QStringLiteral("load_duration")].toInteger());
+
+        QJsonObject body = ollama_story();
+        body.remove(QStringLiteral("stream"));  // it is a stream unless it says otherwise
+        body[QStringLiteral("model")] = QStringLiteral("demo-model:latest");
+        const HttpResponse streamed = m_demo->post(kOllamaChat, body);
+        QCOMPARE(streamed.headers.at("content-type"), std::string("application/x-ndjson"));
+        const QList<QJsonObject> lines = objects_in(streamed, {});
+        QVERIFY(lines.size() > 6);
+        std::string text;
+        for (const QJsonObject& line : lines) {
+            text += line[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString();
+            QCOMPARE(line[QStringLiteral("done")].toBool(), &line == &lines.last());
+        }
+        QCOMPARE(text, expected.text);
+        QCOMPARE(lines.last()[QStringLiteral("eval_count")].toInt(), 12);
+    }
+
+    void ollamaGenerate_isAConversationUnlessRaw() {
+        QJsonObject body = ollama_story();
+        body.remove(QStringLiteral("messages"));
+        body[QStringLiteral("prompt")] = QStringLiteral("Tell me a story about a fox.");
+        body[QStringLiteral("keep_alive")] = QStringLiteral("5m");
+        body[QStringLiteral("format")] = QString();
+        const auto response = [&] {
+            return json_of(m_demo->post(kGenerate, body))[QStringLiteral("response")].toString().toStdString();
+        };
+        QCOMPARE(response(), own(story(12)).text);
+        GenerationRequest request = story(12);
+        request.messages.insert(request.messages.begin(), {Role::kSystem, "Be brief."});
+        body[QStringLiteral("system")] = QStringLiteral("Be brief.");
+        QCOMPARE(response(), own(request).text);
+        request = story(12);
+        request.raw = request.raw_special = true;
+        request.raw_prompt = "Tell me a story about a fox.";
+        body[QStringLiteral("raw")] = true;
+        QCOMPARE(response(), own(request).text);
+        // Without a prompt it asks for the model alone.
+        body[QStringLiteral("prompt")] = QString();
+        const QJsonObject loaded = json_of(m_demo->post(kGenerate, body));
+        QCOMPARE(loaded[QStringLiteral("done_reason")].toString(), QStringLiteral("load"));
+        QCOMPARE(loaded[QStringLiteral("response")].toString(), QString());
+    }
+
+    void ollamaOptions_areRead() {
+        const ApiRequest request = parse_ollama_chat(R"({"messages": [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "thinking": "So", "tool_calls": [{"function": {"name": "f", "arguments":
+             {"a": 1}}}]}, {"role": "tool", "tool_name": "f", "content": "42"}], "think": false,
+            "options": {"seed": 5, "top_k": 7, "stop": ["x"], "num_ctx": 4096, "num_predict": -2}})");
+        const GenerationRequest& answer = request.prompts[0];
+        QVERIFY(request.stream);
+        QCOMPARE(answer.sampler, (SamplerSettings{.temperature = 0.8F,
+                                                  .top_k = 7,
+                                                  .top_p = 0.9F,
+                                                  .repeat_penalty = 1.1F,
+                                                  .repeat_window = 64,
+                                                  .seed = 5}));
+        QCOMPARE(answer.max_tokens, 0);
+        QCOMPARE(request.stop, std::vector<std::string>{"x"});
+        QCOMPARE(request.think, std::optional(false));
+        QCOMPARE(answer.messages[1].thought, std::string("So"));
+        QCOMPARE(answer.messages[1].tool_calls[0].arguments, std::string(R"({"a":1})"));
+        QCOMPARE(answer.messages[2].name, std::string("f"));
+        QCOMPARE(parse_ollama_chat(R"({"messages": [{"role": "user", "content": "Hi"}], "think": "low"})")
+                     .prompts[0]
+                     .thinking,
+                 std::string("low"));
+    }
+
+    void ollamaModels_areDescribed() {
+        const QJsonObject model =
+            json_of(m_demo->get("/api/tags"))[QStringLiteral("models")].toArray().at(0).toObject();
+        QCOMPARE(model[QStringLiteral("name")].toString(), QStringLiteral("demo-model"));
+        QVERIFY(QDateTime::fromString(model[QStringLiteral("modified_at")].toString(), Qt::ISODate).isValid());
+        QVERIFY(model[QStringLiteral("size")].toInteger() > 0);
+        const QJsonObject shown = json_of(m_demo->post("/api/show", object_of(R"({"model": "demo-model"})")));
+        const QString family = shown[QStringLiteral("details")][QStringLiteral("family")].toString();
+        QCOMPARE(shown[QStringLiteral("model_info")][family + QStringLiteral(".expert_count")].toInteger(),
+                 qint64{m_session.model()->summary().n_experts});
+        QCOMPARE(shown[QStringLiteral("capabilities")].toArray().at(0).toString(), QStringLiteral("completion"));
+        QCOMPARE(m_demo->post("/api/show", object_of(R"({"model": "other"})")).status, 404);
+        QVERIFY(!json_of(m_demo->get("/api/version"))[QStringLiteral("version")].toString().isEmpty());
+    }
+
+    void ollamaErrors_areOneText() {
+        const auto error = [&](const QJsonObject& more, int status) {
+            QJsonObject body = ollama_story();
+            for (auto it = more.begin(); it != more.end(); ++it) body[it.key()] = it.value();
+            const HttpResponse response = m_demo->post(kOllamaChat, body);
+            return response.status == status ? json_of(response)[QStringLiteral("error")].toString() : QString();
+        };
+        QVERIFY(error({{QStringLiteral("format"), QStringLiteral("json")}}, 400)
+                    .startsWith(QStringLiteral("\"format\" is \"json\"; expected none: answers are not held")));
+        QVERIFY(
+            error({{QStringLiteral("model"), QStringLiteral("other")}}, 404).contains(QStringLiteral("not loaded")));
+        QVERIFY(error({{QStringLiteral("think"), true}}, 400).contains(QStringLiteral("demo-model")));
+        QVERIFY(error({{QStringLiteral("options"), object_of(R"({"num_ctxx": 1})")}}, 400)
+                    .startsWith(QStringLiteral("\"options.num_ctxx\" is no field")));
+        const HttpResponse refused = m_demo->ask("POST /api/chat HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        QCOMPARE(refused.status, 401);
+        QVERIFY(json_of(refused)[QStringLiteral("error")].isString());
     }
 
     // ---------------------------------------------------------------- llama.cpp
@@ -205,7 +348,7 @@ class TestServeApis : public QObject {
     }
 
     void endpointsThatAreRefused_sayWhy() {
-        for (const char* path : {"/v1/embeddings", "/v1/responses"}) {
+        for (const char* path : {"/v1/embeddings", "/v1/responses", "/api/embed"}) {
             const HttpResponse response = m_demo->post(path, {});
             QCOMPARE(response.status, 404);
             QVERIFY2(response.body.find(std::string(path) + " is not answered here: ") != std::string::npos, path);
@@ -219,6 +362,9 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
                               {QStringLiteral("content"), QStringLiteral("x")}};
     const auto chat = [&](const QJsonObject& one) {
         return with(object_of(R"({"max_tokens": 1})"), QStringLiteral("messages"), QJsonArray{one});
+    };
+    const auto ollama = [&](const QJsonObject& one) {
+        return with(object_of(R"({"options": {"num_predict": 1}})"), QStringLiteral("messages"), QJsonArray{one});
     };
     const QJsonObject part = object_of(R"({"type": "text", "text": "x"})"), given{{field, value}};
     const auto of_call = [&](const QJsonObject& call) {
@@ -244,6 +390,16 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
             return {"/tokenize", given};
         case RequestObject::kDetokenize:
             return {"/detokenize", given};
+        case RequestObject::kOllamaChat:
+            return {kOllamaChat, with(ollama(message), field, value)};
+        case RequestObject::kOllamaGenerate:
+            return {kGenerate, with(object_of(R"({"prompt": "a", "options": {"num_predict": 1}})"), field, value)};
+        case RequestObject::kOllamaOptions:
+            return {kOllamaChat, with(ollama(message), QStringLiteral("options"), given)};
+        case RequestObject::kOllamaMessage:
+            return {kOllamaChat, ollama(with(message, field, value))};
+        case RequestObject::kOllamaShow:
+            return {"/api/show", given};
         default:
             break;
     }

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/serve/api_fields.h"
+#include "engine/serve/api_request.h"
+#include "engine/serve/request_parts.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr unsigned kInOllamaChat = bit(RequestObject::kOllamaChat), kInGenerate = bit(RequestObject::kOllamaGenerate),
+                   kInOllama = kInOllamaChat | kInGenerate, kInOptions = bit(RequestObject::kOllamaOptions),
+                   kInOllamaMessage = bit(RequestObject::kOllamaMessage), kInShow = bit(RequestObject::kOllamaShow);
+
+constexpr FieldRule kOllamaRules[] = {
+    {"model stream options think", kInOllama, FieldRule::kRead},
+    {"messages", kInOllamaChat, FieldRule::kRead},
+    {"prompt system raw", kInGenerate, FieldRule::kRead},
+    // How long the model stays loaded; what to do where a prompt is too long, which is
+    // refused here.
+    {"keep_alive truncate shift", kInOllama, FieldRule::kHarmless},
+    {"format", kInOllama, R"([""])", kNoForm},
+    {"tools", kInOllamaChat, "[[]]", kNoTools},
+    {"logprobs", kInOllama, "[false]", "/v1/chat/completions gives log probabilities"},
+    {"top_logprobs", kInOllama, "[0]", "/v1/chat/completions gives log probabilities"},
+    {"suffix", kInGenerate, R"([""])", "this server only goes on where a text ends"},
+    {"template", kInGenerate, R"([""])", "the model's own is used"},
+    {"images", kInGenerate | kInOllamaMessage, "[[]]", kNoPictures},
+    {"context", kInGenerate, "[[]]", "conversations go to /api/chat"},
+    {"width height steps", kInGenerate, "[0]", "this server draws no pictures"},
+    // ---- options
+    {"temperature top_k top_p min_p repeat_penalty repeat_last_n presence_penalty frequency_penalty seed num_predict "
+     "stop",
+     kInOptions, FieldRule::kRead},
+    // Where and how the model runs, which is chosen when it is loaded.
+    {"num_ctx num_batch num_gpu main_gpu num_thread num_keep use_mmap use_mlock low_vram numa f16_kv vocab_only "
+     "logits_all mirostat_eta mirostat_tau draft_num_predict",
+     kInOptions, FieldRule::kHarmless},
+    {"typical_p tfs_z", kInOptions, "[1]"},
+    {"mirostat", kInOptions, "[0]"},
+    {"penalize_newline", kInOptions, "[true]"},
+    // ---- a message
+    {"role content thinking tool_calls tool_name tool_call_id", kInOllamaMessage, FieldRule::kRead},
+    // ---- /api/show
+    {"model name", kInShow, FieldRule::kRead},
+    {"verbose", kInShow, FieldRule::kHarmless},
+};
+
+// The parts that both endpoints read.
+GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request) {
+    request.model = fields.text("model");
+    request.stream = fields.boolean("stream", true);
+    const nlohmann::json& given = fields.object("options");
+    check_fields(given, RequestObject::kOllamaOptions, "options.");
+    const RequestFields options(given, "options.");
+    GenerationRequest answer;
+    answer.sampler = sampler_of(
+        options, {.temperature = 0.8F, .top_k = 40, .top_p = 0.9F, .repeat_penalty = 1.1F, .repeat_window = 64});
+    request.stop = stops_of(options, "stop");
+    // 0 and below: until the end of the turn or of the context.
+    const std::int64_t limit = options.integer("num_predict", -2, std::numeric_limits<int>::max(), -1);
+    answer.max_tokens = static_cast<int>(std::max<std::int64_t>(0, limit));
+    if (const nlohmann::json* think = fields.find("think"); think != nullptr && think->is_string()) {
+        answer.thinking = think->get<std::string>();
+    } else if (think != nullptr) {
+        request.think = fields.boolean("think", true);
+    }
+    return answer;
+}
+
+}  // namespace
+
+std::span<const FieldRule> ollama_fields() {
+    return kOllamaRules;
+}
+
+ApiRequest parse_ollama_chat(std::string_view body) {
+    const nlohmann::json object = parse_body(body);
+    check_fields(object, RequestObject::kOllamaChat);
+    const RequestFields fields(object);
+    ApiRequest request;
+    GenerationRequest answer = ollama_answer(fields, request);
+    const nlohmann::json* messages = fields.find("messages");
+    if (messages == nullptr || messages->empty()) return request;  // it asks for the model alone
+    answer.messages = messages_of(fields, RequestObject::kOllamaMessage);
+    answer.continue_last = is_begun_answer(answer.messages.back());
+    request.prompts.push_back(std::move(answer));
+    return request;
+}
+
+ApiRequest parse_ollama_generate(std::string_view body) {
+    const nlohmann::json object = parse_body(body);
+    check_fields(object, RequestObject::kOllamaGenerate);
+    const RequestFields fields(object);
+    ApiRequest request;
+    request.kind = ApiRequest::Kind::kCompletion;
+    GenerationRequest answer = ollama_answer(fields, request);
+    const std::string prompt = fields.text("prompt"), system = fields.text("system");
+    answer.raw = answer.raw_special = fields.boolean("raw", false);
+    if (prompt.empty()) return request;  // it asks for the model alone
+    if (answer.raw) {
+        answer.raw_prompt = prompt;
+    } else {
+        if (!system.empty()) answer.messages.push_back({Role::kSystem, system});
+        answer.messages.push_back({Role::kUser, prompt});
+    }
+    request.prompts.push_back(std::move(answer));
+    return request;
+}
+
+}  // namespace offstage::engine
