@@ -9,8 +9,8 @@
 namespace offstage::engine {
 
 // The settings that choose the next token. Applied in this order: bias, repetition
-// penalty, presence and frequency penalty, then (temperature > 0) top-k, top-p, min-p on the softmax at the given
-// temperature.
+// penalty, presence and frequency penalty, then (temperature > 0) top-k, top-p, min-p on
+// the softmax at the given temperature.
 struct SamplerSettings {
     float temperature = 0.7f;  // 0: greedy
     int top_k = 40;            // 0: off
