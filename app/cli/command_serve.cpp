@@ -110,7 +110,8 @@ int run_serve(const ServeOptions& options) {
 }  // namespace
 
 void add_serve(Commands& commands) {
-    commands.add("serve", "Answer other programs of this computer over HTTP, by a part of OpenAI's API, until Ctrl+C",
+    commands.add("serve",
+                 "Answer other programs of this computer over HTTP, as OpenAI, Anthropic or Ollama would, until Ctrl+C",
                  declare_serve, run_serve);
 }
 

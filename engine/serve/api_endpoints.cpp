@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/serve/anthropic_reply.h"
 #include "engine/serve/ollama_reply.h"
 #include "engine/serve/openai_reply.h"
 #include "engine/serve/token_api.h"
@@ -30,6 +31,9 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
         E::answers("/v1/completions", parse_completion_request, make_writer<OpenAiReply>),
         E::refused("/v1/embeddings", "a language model's vectors are no embeddings to search with"),
         E::refused("/v1/responses", "use /v1/chat/completions"),
+        // Anthropic's
+        E::answers("/v1/messages", parse_anthropic_request, make_writer<AnthropicReply>),
+        E::uses_text("/v1/messages/count_tokens", count_tokens),
         // Ollama's
         E::answers("/api/chat", parse_ollama_chat, make_writer<OllamaReply>),
         E::answers("/api/generate", parse_ollama_generate, make_writer<OllamaReply>),

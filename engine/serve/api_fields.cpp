@@ -135,7 +135,7 @@ std::string neutral_text(const nlohmann::json& neutral) {
 }
 
 const FieldRule* find_rule(const std::string& name, RequestObject kind) {
-    for (const std::span<const FieldRule> rules : {openai_fields(), ollama_fields()}) {
+    for (const std::span<const FieldRule> rules : {openai_fields(), ollama_fields(), anthropic_fields()}) {
         for (const FieldRule& rule : rules) {
             if ((rule.objects & bit(kind)) != 0 && has_word(rule.names, name)) return &rule;
         }

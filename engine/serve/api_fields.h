@@ -63,6 +63,7 @@ inline constexpr std::string_view kNoPictures = "pictures are not read";
 
 std::span<const FieldRule> openai_fields();  // with those of other servers that have its API
 std::span<const FieldRule> ollama_fields();
+std::span<const FieldRule> anthropic_fields();
 
 // Throws ApiError (400), with the field's name, for the first field of `object` that
 // would change the answer and is not supported, and for the first unknown one. null

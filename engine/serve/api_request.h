@@ -38,5 +38,8 @@ ApiRequest parse_chat_request(std::string_view body);        // POST /v1/chat/co
 ApiRequest parse_completion_request(std::string_view body);  // POST /v1/completions
 ApiRequest parse_ollama_chat(std::string_view body);         // POST /api/chat
 ApiRequest parse_ollama_generate(std::string_view body);     // POST /api/generate
+ApiRequest parse_anthropic_request(std::string_view body);   // POST /v1/messages
+// POST /v1/messages/count_tokens: the same without a limit.
+ApiRequest parse_anthropic_count(std::string_view body);
 
 }  // namespace offstage::engine

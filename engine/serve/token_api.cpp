@@ -84,4 +84,11 @@ std::string detokenize(const ModelSummary& model, std::string_view body) {
     return json_line({{"content", to_valid_utf8(bytes)}});
 }
 
+std::string count_tokens(const ModelSummary& model, std::string_view body) {
+    ApiRequest request = parse_anthropic_count(body);
+    check_model(request.model, model.name);
+    choose_thinking(request, model);
+    return json_line({{"input_tokens", ModelText(*model.text).prompt_tokens(request.prompts.front()).size()}});
+}
+
 }  // namespace offstage::engine

@@ -1,6 +1,6 @@
 #pragma once
 // The endpoints about the model's text alone, which need no place in the queue: those of
-// llama.cpp's server.
+// llama.cpp's server, and Anthropic's count of tokens.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,8 @@ std::string model_props(const ModelSummary& model);  // GET /props
 // The bodies of POST requests, and the body of the reply. Precondition: the model has a
 // text. Throw ApiError and Error. Long texts take their time: call them under an
 // EncodingWatch.
-std::string tokenize(const ModelSummary& model, std::string_view body);    // /tokenize
-std::string detokenize(const ModelSummary& model, std::string_view body);  // /detokenize
+std::string tokenize(const ModelSummary& model, std::string_view body);      // /tokenize
+std::string detokenize(const ModelSummary& model, std::string_view body);    // /detokenize
+std::string count_tokens(const ModelSummary& model, std::string_view body);  // /v1/messages/count_tokens
 
 }  // namespace offstage::engine

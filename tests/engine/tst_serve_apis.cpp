@@ -1,5 +1,5 @@
-// The server's APIs: the tables of fields, and Ollama's and llama.cpp's endpoints
-// on the demo model.
+// The server's APIs: the tables of fields, and Ollama's, Anthropic's and llama.cpp's
+// endpoints on the demo model.
 
 #include <future>
 
@@ -11,11 +11,13 @@
 
 #include "engine/run/local_session.h"
 #include "engine/run/model_text.h"
+#include "engine/serve/anthropic_reply.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/ollama_reply.h"
 #include "tests/engine/running_server.h"
 #include "tests/engine/test_models.h"
+#include "tests/engine/thinker_session.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -33,7 +35,7 @@ QJsonObject with(QJsonObject object, const QString& name, const QJsonValue& valu
 
 std::vector<FieldRule> all_rules() {
     std::vector<FieldRule> all;
-    for (const auto table : {openai_fields(), ollama_fields()}) {
+    for (const auto table : {openai_fields(), ollama_fields(), anthropic_fields()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;
@@ -78,7 +80,7 @@ QString error_text(const HttpResponse& response) {
     return error.isString() ? error.toString() : error[QStringLiteral("message")].toString();
 }
 
-const std::string kOllamaChat = "/api/chat", kGenerate = "/api/generate";
+const std::string kOllamaChat = "/api/chat", kGenerate = "/api/generate", kMessages = "/v1/messages";
 
 }  // namespace
 
@@ -99,6 +101,10 @@ class TestServeApis : public QObject {
                                                              const QJsonValue& value, const char* role);
     static QJsonObject ollama_story() {
         return object_of(R"({"stream": false, "options": {"temperature": 0, "num_predict": 12, "repeat_penalty": 1},
+            "messages": [{"role": "user", "content": "Tell me a story about a fox."}]})");
+    }
+    static QJsonObject anthropic_story() {
+        return object_of(R"({"model": "demo-model", "temperature": 0, "max_tokens": 12,
             "messages": [{"role": "user", "content": "Tell me a story about a fox."}]})");
     }
 
@@ -176,7 +182,8 @@ class TestServeApis : public QObject {
         for (qsizetype i = 1; i < parts.size(); i += 2) listed.insert(parts[i]);
         const unsigned bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion) |
                                 bit(RequestObject::kOllamaChat) | bit(RequestObject::kOllamaGenerate) |
-                                bit(RequestObject::kOllamaOptions);
+                                bit(RequestObject::kOllamaOptions) | bit(RequestObject::kAnthropic) |
+                                bit(RequestObject::kThinking);
         for (const FieldRule& rule : all_rules()) {
             if (rule.treatment != FieldRule::kHarmless || (rule.objects & bodies) == 0) continue;
             for (const QString& name : names_of(rule)) taken.insert(name);
@@ -306,6 +313,173 @@ class TestServeApis : public QObject {
         QVERIFY(json_of(refused)[QStringLiteral("error")].isString());
     }
 
+    // ---------------------------------------------------------------- Anthropic
+    void anthropicMessage_isTheEnginesAnswer() {
+        const GenerationResult expected = own(story(12));
+        const QJsonObject whole = json_of(m_demo->post(kMessages, anthropic_story()));
+        QCOMPARE(whole[QStringLiteral("type")].toString(), QStringLiteral("message"));
+        const QJsonArray content = whole[QStringLiteral("content")].toArray();
+        QCOMPARE(content.size(), qsizetype{1});
+        QCOMPARE(content[0][QStringLiteral("text")].toString().toStdString(), expected.text);
+        QCOMPARE(whole[QStringLiteral("stop_reason")].toString(), QStringLiteral("max_tokens"));
+        QVERIFY(whole[QStringLiteral("stop_sequence")].isNull());
+        const QJsonObject usage = whole[QStringLiteral("usage")].toObject();
+        QCOMPARE(usage[QStringLiteral("input_tokens")].toInteger() +
+                     usage[QStringLiteral("cache_read_input_tokens")].toInteger(),
+                 expected.prompt_tokens);
+        QCOMPARE(usage[QStringLiteral("output_tokens")].toInt(), 12);
+        QJsonObject count = anthropic_story();
+        count.remove(QStringLiteral("max_tokens"));
+        QCOMPARE(json_of(m_demo->post("/v1/messages/count_tokens", count))[QStringLiteral("input_tokens")].toInteger(),
+                 expected.prompt_tokens);
+    }
+
+    void anthropicStream_hasItsEventsInOrder() {
+        const std::string expected = own(story(12)).text;
+        const std::size_t cut = expected.find(' ', expected.size() / 2);
+        const std::string stop = expected.substr(cut, 4);
+        QJsonObject body = with(anthropic_story(), QStringLiteral("stream"), true);
+        body[QStringLiteral("stop_sequences")] = QJsonArray{QString::fromStdString(stop)};
+        const HttpResponse response = m_demo->post(kMessages, body);
+        QCOMPARE(response.headers.at("content-type"), std::string("text/event-stream"));
+        QStringList types;
+        std::string text;
+        QJsonObject delta, usage;
+        for (const QJsonObject& event : objects_in(response, "data: ")) {
+            const QString type = event[QStringLiteral("type")].toString();
+            if (types.isEmpty() || types.last() != type) types << type;
+            text += event[QStringLiteral("delta")][QStringLiteral("text")].toString().toStdString();
+            if (type != QLatin1String("message_delta")) continue;
+            delta = event[QStringLiteral("delta")].toObject();
+            usage = event[QStringLiteral("usage")].toObject();
+        }
+        QCOMPARE(types.join(QLatin1Char(' ')),
+                 QStringLiteral("message_start ping content_block_start content_block_delta content_block_stop "
+                                "message_delta message_stop"));
+        QCOMPARE(text, expected.substr(0, expected.find(stop)));
+        QCOMPARE(delta[QStringLiteral("stop_reason")].toString(), QStringLiteral("stop_sequence"));
+        QCOMPARE(delta[QStringLiteral("stop_sequence")].toString().toStdString(), stop);
+        QVERIFY(usage[QStringLiteral("output_tokens")].toInt() > 0);
+        for (const char* name : {"event: message_start\ndata: {", "event: message_stop\ndata: {"}) {
+            QVERIFY(response.body.find(name) != std::string::npos);
+        }
+    }
+
+    void thoughts_areBlocksOfTheirOwn() {
+        Thinker session;
+        const ApiRequest request = parse_anthropic_request(R"({"max_tokens": 9, "messages": [
+            {"role": "user", "content": "Hi"}], "stop_sequences": ["no"], "thinking": {"type": "enabled",
+            "budget_tokens": 1024}})");
+        QCOMPARE(request.think, std::optional(true));
+        AnthropicReply whole(request, {"m", "1", 2}), streamed(request, {"m", "1", 2});
+        OllamaReply lines(request, {"m", "1", 2});
+        std::string events = streamed.begin(), ollama;
+        const AnswerTotals totals = answer_request(request, session, {}, [&](const AnswerPiece& piece) {
+            whole.add(piece);
+            events += streamed.events(piece);
+            ollama += lines.events(piece);
+        });
+        events += streamed.end(totals);
+        const QJsonArray content = QJsonDocument::fromJson(QByteArray::fromStdString(whole.whole(totals)))
+                                       .object()[QStringLiteral("content")]
+                                       .toArray();
+        QCOMPARE(content.size(), qsizetype{2});
+        QCOMPARE(content[0][QStringLiteral("thinking")].toString(), QStringLiteral("So so."));
+        QCOMPARE(content[1][QStringLiteral("text")].toString(), QStringLiteral("Yes"));
+        std::size_t at = 0;
+        for (const char* part :
+             {R"("index":0,"content_block":{"type":"thinking")",
+              R"("delta":{"type":"thinking_delta","thinking":"So "})", R"({"type":"content_block_stop","index":0})",
+              R"("index":1,"content_block":{"type":"text")", R"("delta":{"type":"text_delta","text":"Yes"})",
+              R"({"type":"content_block_stop","index":1})", R"("stop_reason":"stop_sequence","stop_sequence":"no")"}) {
+            at = events.find(part, at);
+            QVERIFY2(at != std::string::npos, part);
+        }
+        QVERIFY(ollama.find(R"("content":"","thinking":"So ")") != std::string::npos);
+        QVERIFY(ollama.find(R"("content":"Yes"})") != std::string::npos);
+        // A failure in mid-stream.
+        QVERIFY(streamed.error(ApiError(503, "No.")).starts_with("event: error\ndata: {\"type\":\"error\","));
+        QCOMPARE(lines.error(ApiError(503, "No.")), std::string("{\"error\":\"No.\"}\n"));
+    }
+
+    void anthropicMessages_areRead() {
+        const ApiRequest request = parse_anthropic_request(R"({"model": "m", "max_tokens": 7, "top_k": 3,
+            "system": [{"type": "text", "text": "Be ", "cache_control": {"type": "ephemeral"}}, {"type": "text",
+            "text": "brief."}], "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "So", "signature": ""}, {"type": "text",
+            "text": "Yes", "citations": null}]}, {"role": "user", "content": "And?"},
+            {"role": "assistant", "content": "Well"}], "metadata": {"user_id": "u"}, "tools": []})");
+        const GenerationRequest& answer = request.prompts[0];
+        QCOMPARE(answer.messages.size(), std::size_t{5});
+        QCOMPARE(answer.messages[0].role, Role::kSystem);
+        QCOMPARE(answer.messages[0].content, std::string("Be brief."));
+        QCOMPARE(answer.messages[2].thought, std::string("So"));
+        QCOMPARE(answer.messages[2].content, std::string("Yes"));
+        QVERIFY(answer.continue_last);
+        QCOMPARE(answer.max_tokens, 7);
+        QCOMPARE(answer.sampler, (SamplerSettings{.temperature = 1, .top_k = 3, .top_p = 1}));
+        QCOMPARE(request.think, std::optional(false));  // unless it is asked for
+    }
+
+    void anthropicErrors_haveItsForm_data() {
+        QTest::addColumn<QString>("field");
+        QTest::addColumn<QJsonValue>("value");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QString>("type");
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const char* field, const char* value, int status, const char* type,
+                            const char* message) {
+            const QJsonValue given = QJsonDocument::fromJson(QByteArray("[") + value + "]").array().at(0);
+            QTest::newRow(name) << QString::fromUtf8(field) << given << status << QString::fromUtf8(type)
+                                << QString::fromUtf8(message);
+        };
+        const char* const kInvalid = "invalid_request_error";
+        row("tools", "tools", R"([{"name": "f"}])", 400, kInvalid,
+            R"("tools" is a list of 1; expected none: this server calls no tools.)");
+        row("no limit", "max_tokens", "null", 400, kInvalid, R"("max_tokens" is missing; expected)");
+        row("a picture", "messages", R"([{"role": "user", "content": [{"type": "image"}]}])", 400, kInvalid,
+            R"("messages[0].content" is "image"; expected parts of type "text")");
+        row("a tool's message", "messages", R"([{"role": "tool", "content": "x"}])", 400, kInvalid,
+            R"("messages[0].role" is "tool"; expected user, assistant or system.)");
+        row("thoughts of a model without them", "thinking", R"({"type": "enabled", "budget_tokens": 1024})", 400,
+            kInvalid, "");
+        row("a way to think", "thinking", R"({"type": "much"})", 400, kInvalid,
+            R"("thinking.type" is "much"; expected enabled, adaptive or disabled.)");
+        row("unknown", "temprature", "0", 400, kInvalid, R"("temprature" is no field that this server knows there)");
+        row("another model", "model", R"("claude")", 404, "not_found_error", R"(The model "claude" is not loaded)");
+    }
+    void anthropicErrors_haveItsForm() {
+        QFETCH(QString, field);
+        QFETCH(QJsonValue, value);
+        QFETCH(int, status);
+        QFETCH(QString, type);
+        QFETCH(QString, message);
+        const HttpResponse response = m_demo->post(kMessages, with(anthropic_story(), field, value));
+        QCOMPARE(response.status, status);
+        QCOMPARE(json_of(response)[QStringLiteral("type")].toString(), QStringLiteral("error"));
+        QCOMPARE(json_of(response)[QStringLiteral("error")][QStringLiteral("type")].toString(), type);
+        QVERIFY2(message_of(response).startsWith(message), qPrintable(message_of(response)));
+    }
+
+    void anthropicHeaders_areRead() {
+        const std::string body = QJsonDocument(anthropic_story()).toJson().toStdString();
+        const auto status = [&](const std::string& headers) {
+            return m_demo
+                ->ask("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n" + headers +
+                      "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                      body)
+                .status;
+        };
+        const std::string key = "x-api-key: " + kToken + "\r\n";
+        QCOMPARE(status(key), 200);
+        QCOMPARE(status(key + "anthropic-version: 2023-06-01\r\nanthropic-beta: x\r\n"), 200);
+        QCOMPARE(status(key + "anthropic-version: 2026-10-21\r\n"), 200);
+        QCOMPARE(status(key + "anthropic-version: 2023-01-01\r\n"), 400);
+        QCOMPARE(status("x-api-key: " + kToken + "0\r\n"), 401);
+        QCOMPARE(status(key + key), 401);
+        QCOMPARE(status("x-api-key:\r\n"), 401);
+    }
+
     // ---------------------------------------------------------------- llama.cpp
     void texts_becomeTokensAndBack() {
         GenerationRequest request;
@@ -400,8 +574,17 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
             return {kOllamaChat, ollama(with(message, field, value))};
         case RequestObject::kOllamaShow:
             return {"/api/show", given};
-        default:
-            break;
+        case RequestObject::kAnthropic:
+            return {kMessages, with(chat(message), field, value)};
+        case RequestObject::kAnthropicMessage:
+            return {kMessages, chat(with(message, field, value))};
+        case RequestObject::kAnthropicPart: {
+            const QJsonObject one =
+                with(field == QLatin1String("thinking") ? object_of(R"({"type": "thinking"})") : part, field, value);
+            return {kMessages, chat(with(message, QStringLiteral("content"), QJsonArray{one}))};
+        }
+        case RequestObject::kThinking:
+            return {kMessages, with(chat(message), QStringLiteral("thinking"), given)};
     }
     return {};
 }

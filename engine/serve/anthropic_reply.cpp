@@ -1,0 +1,120 @@
+#include "engine/serve/anthropic_reply.h"
+
+#include <utility>
+
+namespace offstage::engine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string anthropic_event(const Json& data) {
+    return "event: " + data["type"].get<std::string>() + "\ndata: " + json_line(data) + "\n\n";
+}
+
+// Tokens that were in the KV cache are counted apart.
+Json anthropic_usage(const AnswerTotals& totals) {
+    return {{"input_tokens", totals.prompt_tokens - totals.reused_tokens},
+            {"cache_creation_input_tokens", 0},
+            {"cache_read_input_tokens", totals.reused_tokens},
+            {"output_tokens", totals.answer_tokens}};
+}
+
+// Thoughts are not signed: the server takes them back as they are.
+Json thinking_block(const std::string& thought) {
+    return {{"type", "thinking"}, {"thinking", thought}, {"signature", ""}};
+}
+
+Json text_block(const std::string& text) {
+    return {{"type", "text"}, {"text", text}};
+}
+
+}  // namespace
+
+AnthropicReply::AnthropicReply(const ApiRequest& request, ReplyLabel label)
+    : ReplyWriter(request, std::move(label)),
+      prompt_tokens_(static_cast<std::int64_t>(request.prompts.front().made_prompt.size())) {
+    label_.id = "msg_" + label_.id;
+}
+
+void AnthropicReply::put_stop(Json& to) const {
+    const Choice& choice = choices_.front();
+    const bool at_text = !choice.stop_text.empty();
+    const char* const reason = choice.finish_reason == "length" ? "max_tokens" : "end_turn";
+    to["stop_reason"] = choice.finish_reason.empty() ? Json() : Json(at_text ? "stop_sequence" : reason);
+    to["stop_sequence"] = at_text ? Json(choice.stop_text) : Json();
+}
+
+Json AnthropicReply::message(Json content, const AnswerTotals& totals) const {
+    Json json = {{"id", label_.id},
+                 {"type", "message"},
+                 {"role", "assistant"},
+                 {"model", label_.model},
+                 {"content", std::move(content)}};
+    put_stop(json);
+    json["usage"] = anthropic_usage(totals);
+    return json;
+}
+
+std::string AnthropicReply::begin() {
+    AnswerTotals totals;
+    totals.prompt_tokens = prompt_tokens_;  // how many are reused is known at the end
+    return anthropic_event({{"type", "message_start"}, {"message", message(Json::array(), totals)}}) + waiting();
+}
+
+std::string AnthropicReply::waiting() {
+    return anthropic_event({{"type", "ping"}});
+}
+
+std::string AnthropicReply::close_block() {
+    if (open_ == Block::kNone) return {};
+    open_ = Block::kNone;
+    return anthropic_event({{"type", "content_block_stop"}, {"index", n_blocks_++}});
+}
+
+std::string AnthropicReply::delta(Block block, const std::string& text) {
+    const bool is_thought = block == Block::kThought;
+    std::string events;
+    if (open_ != block) {
+        events = close_block();
+        events += anthropic_event({{"type", "content_block_start"},
+                                   {"index", n_blocks_},
+                                   {"content_block", is_thought ? thinking_block({}) : text_block({})}});
+        open_ = block;
+    }
+    Json part = {{"type", is_thought ? "thinking_delta" : "text_delta"}, {is_thought ? "thinking" : "text", text}};
+    return events +
+           anthropic_event({{"type", "content_block_delta"}, {"index", n_blocks_}, {"delta", std::move(part)}});
+}
+
+std::string AnthropicReply::events(const AnswerPiece& piece) {
+    Choice& choice = choices_.front();
+    if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
+    choice.stop_text = piece.stop_text;
+    std::string events;
+    if (!piece.thought.empty()) events += delta(Block::kThought, piece.thought);
+    if (!piece.text.empty()) events += delta(Block::kText, piece.text);
+    return events;
+}
+
+std::string AnthropicReply::end(const AnswerTotals& totals) {
+    Json stop = Json::object();
+    put_stop(stop);
+    return close_block() +
+           anthropic_event(
+               {{"type", "message_delta"}, {"delta", std::move(stop)}, {"usage", anthropic_usage(totals)}}) +
+           anthropic_event({{"type", "message_stop"}});
+}
+
+std::string AnthropicReply::error(const ApiError& error) const {
+    return "event: error\ndata: " + error.body(ApiStyle::kAnthropic) + "\n\n";
+}
+
+std::string AnthropicReply::whole(const AnswerTotals& totals) const {
+    const Choice& choice = choices_.front();
+    Json content = Json::array();
+    if (!choice.thought.empty()) content.push_back(thinking_block(choice.thought));
+    if (!choice.text.empty() || content.empty()) content.push_back(text_block(choice.text));
+    return json_line(message(std::move(content), totals));
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/serve/reply_writer.h"
+
+namespace offstage::engine {
+
+// In the form of Anthropic's API: a message of thoughts and text.
+class AnthropicReply final : public ReplyWriter {
+  public:
+    AnthropicReply(const ApiRequest& request, ReplyLabel label);
+
+    std::string begin() override;
+    std::string waiting() override;
+    std::string events(const AnswerPiece& piece) override;
+    std::string end(const AnswerTotals& totals) override;
+    std::string error(const ApiError& error) const override;
+    std::string whole(const AnswerTotals& totals) const override;
+
+  private:
+    enum class Block : std::uint8_t { kNone, kThought, kText };
+
+    Json message(Json content, const AnswerTotals& totals) const;
+    void put_stop(Json& to) const;
+    std::string delta(Block block, const std::string& text);  // in a new block where another one is open
+    std::string close_block();
+
+    std::int64_t prompt_tokens_;
+    Block open_ = Block::kNone;
+    int n_blocks_ = 0;
+};
+
+}  // namespace offstage::engine
