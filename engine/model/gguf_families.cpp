@@ -300,6 +300,7 @@ std::span<const GgufFamily> gguf_families() {
         also(row(kDeepseekV3, "deepseek2", configure_deepseek2), "glm4moelite", kDeepseek2Names),
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
+        row(kDots1, "dots1", configure_glm4),
         row(kMinimaxM2, "minimax-m2", configure_minimax),
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),

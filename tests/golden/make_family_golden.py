@@ -17,7 +17,7 @@ import sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
+from transformers import (DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
                           DeepseekV3ForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
@@ -48,6 +48,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
+           "dots1": (Dots1Config, Dots1ForCausalLM),
            "gemma4": (Gemma4TextConfig, Gemma4ForCausalLM),
            "gpt_oss": (GptOssConfig, GptOssForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
@@ -250,6 +251,13 @@ CASES = {
              mlp_layer_types=["dense", "sparse", "dense"],
              rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict(mtp=True)),
+    "dots1_bf16": (
+        "dots1", torch.bfloat16,
+        dict(hidden_size=40, head_dim=12, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3,
+             n_routed_experts=12, num_experts_per_tok=3, n_shared_experts=2, moe_intermediate_size=16,
+             intermediate_size=56, first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=2.5,
+             norm_topk_prob=True, sliding_window=None, rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, extra=dict(scoring_func="sigmoid"))),
     "minimax_m2_bf16": (
         "minimax_m2", torch.bfloat16,
         dict(hidden_size=40, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,

@@ -6,10 +6,11 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {
-    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,   &kQwen35MoeText, &kDeepseekMoe,
-    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite, &kMinimaxM2,     &kPhiMoe,
-    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,      &kGemma4Text,    &kGptOss};
+constexpr std::array kFamilies = {&kMixtral,       &kQwen2Moe,    &kQwen3Moe,         &kQwen3Next,  &kQwen35Moe,
+                                  &kQwen35MoeText, &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,
+                                  &kGlm4Moe,       &kGlm4MoeLite, &kMinimaxM2,        &kPhiMoe,     &kPhimoe,
+                                  &kDbrx,          &kGraniteMoe,  &kGraniteMoeShared, &kGemma4,     &kGemma4Text,
+                                  &kGptOss,        &kDots1};
 
 }  // namespace
 

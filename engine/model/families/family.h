@@ -92,6 +92,7 @@ extern const Family kDeepseekMoe;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
 extern const Family kOlmoe;
+extern const Family kDots1;
 extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
@@ -144,6 +145,17 @@ std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::stri
 // Qwen3.5's text model, which Qwen3-Next has in most parts, too.
 void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
 std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor);
+// GLM-4.5's layers, which dots.llm1 has, too: dense ones, then sigmoid scores with a bias
+// for the choice, and shared experts. What the configuration may leave out:
+struct Glm4Defaults {
+    std::int64_t n_active = 8;
+    bool renormalise = true;
+    std::int64_t n_shared = 1;
+    std::int64_t n_dense = 1;
+};
+void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
+                      const Glm4Defaults& defaults);
+std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& tensor);
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);

@@ -14,17 +14,24 @@ void read_glm4(const ConfigFields& config, ModelSpec& spec) {
     attention.qkv_bias = config.flag("attention_bias", false);
     if (config.flag("use_qk_norm", false)) attention.qk_norm = QkNorm::kPerHead;
     attention.qk_norm_eps = spec.norm.eps;
+    read_glm4_layers(config, spec, attention, {});
+}
+
+}  // namespace
+
+void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
+                      const Glm4Defaults& defaults) {
     MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 1408),
-                                 {"num_local_experts", "n_routed_experts"}, 128, 8);
+                                 {"num_local_experts", "n_routed_experts"}, 128, defaults.n_active);
     moe.selection_bias = true;
     moe.router.scoring = kernels::RouterScoring::kSigmoid;
-    moe.router.renormalise = config.flag("norm_topk_prob", true);
+    moe.router.renormalise = config.flag("norm_topk_prob", defaults.renormalise);
     moe.router.denominator_floor = 1e-20f;
     moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1.0));
     moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
     config.expert_groups(moe.router, 1, 1);
-    moe.shared_dim = config.count("n_shared_experts", 0, 1024, 1) * spec.experts.ffn_dim;
-    const std::int64_t n_dense = config.count("first_k_dense_replace", 0, spec.n_layers(), 1);
+    moe.shared_dim = config.count("n_shared_experts", 0, 1024, defaults.n_shared) * spec.experts.ffn_dim;
+    const std::int64_t n_dense = config.count("first_k_dense_replace", 0, spec.n_layers(), defaults.n_dense);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
@@ -43,8 +50,6 @@ std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& ten
     if (tensor.role == TensorRole::kSelectionBias) return {{mlp + "gate.e_score_correction_bias", {tensor.n_cols}}};
     return standard_parts(spec, tensor, "mlp.gate", "mlp.");
 }
-
-}  // namespace
 
 const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe",      read_glm4,
                          glm4_parts,           standard_expert, look_for_fused_experts};
