@@ -146,12 +146,18 @@ __device__ inline void load_eight(const float* row, std::int64_t column, std::in
 
 // Every lane gets the sum, added in the same order in every warp.
 __device__ inline float warp_sum(float value) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    if (cuda_host::meets_once()) return cuda_host::sum_of_warp(kAllLanes, value);
+#endif
 #pragma unroll
     for (int distance = kWarp / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(kAllLanes, value, distance);
     return value;
 }
 
 __device__ inline float warp_max(float value) {
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    if (cuda_host::meets_once()) return cuda_host::largest_of_warp(kAllLanes, value);
+#endif
 #pragma unroll
     for (int distance = kWarp / 2; distance > 0; distance /= 2) {
         value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, distance));

@@ -168,10 +168,15 @@ extern constinit thread_local const ThisThread* this_thread;
 // after the other: as many words as it gave, at most kMostWords.
 constexpr int kMostWords = 6;
 const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* words, int n_words);
-inline const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word) {
-    return meet_warp(mask, function, &word, 1);
-}
+const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word);
 void meet_block();
+
+// Values of all lanes combined in one exchange, to the bits of exchanges with the lane 16
+// further on, 8, 4, 2 and 1. meets_once(): the running kernel does so; in one launch of
+// four, drawn from the seed, each exchange is made.
+bool meets_once();
+float sum_of_warp(unsigned mask, float value);
+float largest_of_warp(unsigned mask, float value);
 
 // The running block's: exactly the size of the launch.
 void* shared_memory();

@@ -1,7 +1,9 @@
 #include "tests/cuda_host/fibers.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +54,10 @@ constexpr unsigned char kUninitialised = 0xff;  // a NaN as float
 #if defined(__x86_64__)
 struct Place {
     void* stack_pointer = nullptr;
+    void prefetch() const {
+        __builtin_prefetch(stack_pointer);
+        __builtin_prefetch(static_cast<std::byte*>(stack_pointer) + 64);
+    }
 };
 extern "C" void cuda_host_switch(void** from, void* to);
 __asm__(
@@ -73,6 +79,7 @@ void switch_places(Place& from, Place& to) {
 #else
 struct Place {
     ucontext_t context;
+    void prefetch() const {}
 };
 void prepare(Place& place, std::byte* stack, std::size_t stack_bytes, void (*entry)()) {
     getcontext(&place.context);
@@ -103,11 +110,26 @@ struct Random {
 
 using Lane = std::uint8_t;
 
+// Orders of a warp's lanes: after each exchange they go on in one of these.
+constexpr std::uint32_t kOrders = 512;
+using Orders = std::array<std::array<Lane, kLanes>, kOrders>;
+const Orders& orders() {
+    static const Orders all = [] {
+        Orders made;
+        Random random;
+        for (std::array<Lane, kLanes>& order : made) {
+            std::iota(order.begin(), order.end(), Lane{0});
+            std::shuffle(order.begin(), order.end(), random);
+        }
+        return made;
+    }();
+    return all;
+}
+
 struct Warp {
     std::uint32_t n_runnable = 0;
     std::uint32_t n_arrived = 0;
-    Lane runnable[kLanes] = {};
-    Lane arrived[kLanes] = {};
+    std::array<Lane, kLanes> runnable = {};  // the last one goes on next
     const char* function = nullptr;
     unsigned generation = 0;
     // Two sets: a lane may begin the next exchange while others still read the words of
@@ -120,6 +142,7 @@ struct Fiber {
     std::byte* stack = nullptr;
     ThisThread self;
     int index = 0;
+    std::uint32_t warp = 0, lane = 0;
     void* tsan_fiber = nullptr;
 };
 
@@ -141,10 +164,12 @@ struct BlockRunner::State {
     bool from_scheduler = false;  // came there, not from another fiber
     bool quit = false;
     bool faulted = false;
+    bool meets_once = false;
 
     const std::function<void()>* thread = nullptr;
     std::vector<Warp> warps;
     std::uint32_t running_warp = 0;
+    std::uint32_t n_in_warp = 0;    // switches until another warp has its turn
     std::uint32_t ready_warps = 0;  // a bit for each that has runnable lanes
     std::vector<int> at_barrier;
     std::vector<int> at_wait;                  // in wait_for_previous()
@@ -203,6 +228,8 @@ void BlockRunner::State::add_fiber() {
     }
     Fiber& fiber = fibers.emplace_back();
     fiber.index = static_cast<int>(fibers.size()) - 1;
+    fiber.warp = static_cast<std::uint32_t>(fiber.index / kLanes);
+    fiber.lane = static_cast<std::uint32_t>(fiber.index % kLanes);
     fiber.stack = stacks + static_cast<std::size_t>(fiber.index) * kStackBytes;
     const std::size_t colour = static_cast<std::size_t>(fiber.index) % kStackColours;
     prepare(fiber.place, fiber.stack, kStackBytes - colour * kColourBytes, fiber_main);
@@ -226,30 +253,37 @@ void BlockRunner::State::forget_fibers() {
 }
 
 void BlockRunner::State::set_runnable(int thread_index) {
-    const int w = thread_index / kLanes;
-    Warp& warp = warps[static_cast<std::size_t>(w)];
-    warp.runnable[warp.n_runnable++] = static_cast<Lane>(thread_index % kLanes);
-    ready_warps |= 1u << w;
+    const Fiber& fiber = fibers[static_cast<std::size_t>(thread_index)];
+    Warp& warp = warps[fiber.warp];
+    // In any place of the order.
+    Lane& place = warp.runnable[random.below(warp.n_runnable + 1)];
+    warp.runnable[warp.n_runnable++] = place;
+    place = static_cast<Lane>(fiber.lane);
+    ready_warps |= 1u << fiber.warp;
 }
 
-// Draws one of the fibers that can run. A warp goes on for a while, up to the barrier or
+// The next of the fibers that can run. A warp goes on for a while, up to the barrier or
 // to a random lane: the stacks of 32 lanes fit into the fastest cache, those of a block
 // do not.
 Fiber* BlockRunner::State::draw() {
     if (ready_warps == 0) return nullptr;
-    if ((ready_warps >> running_warp & 1u) == 0 || random.below(kLanes) == 0) {
+    if ((ready_warps >> running_warp & 1u) == 0 || n_in_warp-- == 0) {
         std::uint32_t others = ready_warps;
         for (auto skip = random.below(static_cast<std::uint32_t>(std::popcount(others))); skip > 0; --skip) {
             others &= others - 1;
         }
         running_warp = static_cast<std::uint32_t>(std::countr_zero(others));
+        n_in_warp = random.below(2 * kLanes);
     }
     Warp& warp = warps[running_warp];
-    const std::uint32_t place = random.below(warp.n_runnable);
-    const Lane lane = warp.runnable[place];
-    warp.runnable[place] = warp.runnable[--warp.n_runnable];
-    if (warp.n_runnable == 0) ready_warps &= ~(1u << running_warp);
-    return &fibers[running_warp * kLanes + lane];
+    Fiber* const of_warp = &fibers[running_warp * kLanes];
+    Fiber* const next = of_warp + warp.runnable[--warp.n_runnable];
+    if (warp.n_runnable == 0) {
+        ready_warps &= ~(1u << running_warp);
+    } else {
+        of_warp[warp.runnable[warp.n_runnable - 1]].place.prefetch();
+    }
+    return next;
 }
 
 void BlockRunner::State::resume(Fiber& fiber) {
@@ -319,6 +353,7 @@ void BlockRunner::State::go_on() {
 void BlockRunner::State::set_up(const KernelStart& kernel, std::uint32_t seed) {
     active = this;
     random.state = seed;
+    meets_once = random.below(4) > 0;
     const dim3& block = kernel.block;
     while (fibers.size() < block.x * block.y * block.z) add_fiber();
     shared.resize(kernel.shared_bytes + 2 * kGuardBytes + 16);
@@ -497,29 +532,78 @@ void* shared_memory() {
     return active->shared_data;
 }
 
-const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* mine, int n_words) {
+namespace {
+
+// Where lanes leave their words: `finish(words)` is called once all are there. Returns
+// the words.
+template <typename Leave, typename Finish>
+const std::uint32_t* meet(unsigned mask, const char* function, const Leave& leave, const Finish& finish) {
     BlockRunner::State& state = *active;
-    const int index = state.current->index;
-    const auto w = static_cast<std::size_t>(index / kLanes);
-    Warp& warp = state.warps[w];
+    const Fiber& self = *state.current;
+    Warp& warp = state.warps[self.warp];
     if (mask != 0xffffffffu) give_up("masks of less than a warp are not served");
     if (warp.n_arrived > 0 && warp.function != function && std::strcmp(warp.function, function) != 0) {
         give_up(std::string("lanes of one warp meet at ") + function + " and " + warp.function);
     }
     warp.function = function;
-    std::uint32_t* words = warp.words[warp.generation % 2];
-    const int lane = index % kLanes;
-    for (int i = 0; i < n_words; ++i) words[lane * n_words + i] = mine[i];
-    warp.arrived[warp.n_arrived++] = static_cast<Lane>(lane);
-    if (warp.n_arrived == kLanes) {
-        std::memcpy(warp.runnable, warp.arrived, sizeof warp.runnable);
+    std::uint32_t* const words = warp.words[warp.generation % 2];
+    leave(words, self.lane);
+    if (++warp.n_arrived == kLanes) {
+        warp.runnable = orders()[state.random.below(kOrders)];
         warp.n_runnable = kLanes;
         warp.n_arrived = 0;
         ++warp.generation;
-        state.ready_warps |= 1u << w;
+        state.ready_warps |= 1u << self.warp;
+        finish(words);
     }
     state.leave(false);
     return words;
+}
+
+// As by exchanges with the lane 16 further on, 8 further on, and so on.
+template <typename Combine>
+float combined(unsigned mask, const char* function, float value, const Combine& combine) {
+    const std::uint32_t* const words = meet(
+        mask, function,
+        [&](std::uint32_t* all, std::uint32_t lane) { all[lane] = std::bit_cast<std::uint32_t>(value); },
+        [&](std::uint32_t* all) {
+            for (int n = kLanes / 2; n > 0; n /= 2) {
+                for (int i = 0; i < n; ++i) {
+                    all[i] = std::bit_cast<std::uint32_t>(
+                        combine(std::bit_cast<float>(all[i]), std::bit_cast<float>(all[i + n])));
+                }
+            }
+        });
+    return std::bit_cast<float>(words[0]);
+}
+
+}  // namespace
+
+const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* mine, int n_words) {
+    return meet(
+        mask, function,
+        [&](std::uint32_t* all, std::uint32_t lane) {
+            std::uint32_t* const its = all + lane * static_cast<std::uint32_t>(n_words);
+            for (int i = 0; i < n_words; ++i) its[i] = mine[i];
+        },
+        [](std::uint32_t*) {});
+}
+
+const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word) {
+    return meet(
+        mask, function, [&](std::uint32_t* all, std::uint32_t lane) { all[lane] = word; }, [](std::uint32_t*) {});
+}
+
+bool meets_once() {
+    return active->meets_once;
+}
+
+float sum_of_warp(unsigned mask, float value) {
+    return combined(mask, "warp_sum", value, [](float a, float b) { return a + b; });
+}
+
+float largest_of_warp(unsigned mask, float value) {
+    return combined(mask, "warp_max", value, [](float a, float b) { return std::fmax(a, b); });
 }
 
 void meet_block() {
