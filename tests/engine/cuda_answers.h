@@ -13,6 +13,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/moe_layer.h"
 #include "tests/engine/cuda_on_host.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -88,6 +89,7 @@ inline std::vector<engine::TokenId> goldenPrompt(int i) {
 }
 
 inline std::unique_ptr<engine::LoadedModel> loadModel(const engine::LoadRequest& request) {
+    keepCosts(request);
     return std::make_unique<engine::LoadedModel>(request, engine::LoadedModel::Text::kNotNeeded,
                                                  engine::LoadProgressFn{}, std::stop_token{});
 }

@@ -13,6 +13,7 @@
 #include "engine/experts/prefetcher.h"
 #include "engine/run/step_probe.h"
 #include "tests/engine/cuda_on_host.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"
@@ -247,7 +248,7 @@ class TestCudaBlocksOnHost : public QObject {
         return request;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+        return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                              std::stop_token{});
     }
     // The budget with which this many experts are resident.

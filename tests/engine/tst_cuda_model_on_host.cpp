@@ -38,6 +38,8 @@ class TestCudaModelOnHost : public QObject {
     void initTestCase() {
         LoadRequest request;
         request.model = demoModel();
+        request.cache_directory = cache_.path().toStdString();
+        request.compute = ComputeMode::kF32;
         LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
         for (int i = 0; i < kPrompts; ++i) {
             prompts_.push_back(goldenPrompt(i));

@@ -14,6 +14,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
@@ -122,7 +123,7 @@ class TestFamilies : public QObject {
         return request;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+        return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                              std::stop_token{});
     }
     static void eachFamily() {

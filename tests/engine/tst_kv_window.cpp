@@ -12,6 +12,7 @@
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
 #include "engine/text/sentencepiece_writer.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
@@ -44,7 +45,8 @@ LoadRequest requestFor(const std::string& model, const char* device) {
 }
 
 std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+    return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                         std::stop_token{});
 }
 
 std::uint64_t kvBytes(LoadedModel& model) {
@@ -198,6 +200,8 @@ class TestKvWindow : public QObject {
         LoadRequest request = requestFor(windowedDemo(), qPrintable(device));
         request.kv = KvType::kF32;
         request.context = 1024;
+        keepCosts(request);
+        keepCosts(request);
         LocalSession session, anew;
         session.load(request, {}, {});
         anew.load(request, {}, {});

@@ -14,6 +14,7 @@
 #include "engine/run/fit_estimate.h"
 #include "engine/run/local_session.h"
 #include "engine/run/moe_layer.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -62,7 +63,8 @@ class Placement {
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * (expert_bytes_ + 256) + 4096;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
+        return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kWanted, LoadProgressFn{},
+                                             std::stop_token{});
     }
     std::int64_t n_experts() const { return n_experts_; }
     std::uint64_t expert_bytes() const { return expert_bytes_; }

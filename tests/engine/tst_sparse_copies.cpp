@@ -16,6 +16,7 @@
 #include "kernels/byte_experts.h"
 #include "kernels/packed.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -28,7 +29,8 @@ namespace {
 using Rows = std::vector<std::vector<float>>;
 
 std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
-    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+    return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                         std::stop_token{});
 }
 
 // Logits after each token, one by one.

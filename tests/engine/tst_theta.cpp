@@ -16,6 +16,7 @@
 #include "engine/run/local_session.h"
 #include "engine/run/moe_layer.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -44,7 +45,7 @@ Rows inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t st
 
 std::unique_ptr<LoadedModel> open(const LoadRequest& request,
                                   LoadedModel::Text wanted = LoadedModel::Text::kNotNeeded) {
-    return std::make_unique<LoadedModel>(request, wanted, LoadProgressFn{}, std::stop_token{});
+    return std::make_unique<LoadedModel>(keepCosts(request), wanted, LoadProgressFn{}, std::stop_token{});
 }
 
 // The capital of a country, between the right one and another.
