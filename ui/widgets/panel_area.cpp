@@ -1,7 +1,5 @@
 #include "ui/widgets/panel_area.h"
 
-#include <utility>
-
 #include <QEvent>
 #include <QScrollBar>
 
@@ -29,23 +27,15 @@ QSize PanelArea::sizeHint() const {
 }
 
 QSize PanelArea::minimumSizeHint() const {
-    return {sizeHint().width(), m_whole ? sizeHint().height() : kLeastLines * fontMetrics().lineSpacing()};
-}
-
-void PanelArea::setWhole(bool whole) {
-    if (std::exchange(m_whole, whole) != whole) {
-        setVerticalScrollBarPolicy(whole ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAlwaysOn);
-        updateGeometry();
-    }
+    return {sizeHint().width(), kLeastLines * fontMetrics().lineSpacing()};
 }
 
 // A scroll area does not tell its parent that its content needs another width. Live
 // content is laid out many times a second, and seldom needs one.
 bool PanelArea::eventFilter(QObject* watched, QEvent* event) {
     if (watched == widget() && event->type() == QEvent::LayoutRequest) {
-        const QSize needed = minimumSizeHint();
-        if (needed.width() != m_neededWidth || (m_whole && needed.height() > height())) {
-            m_neededWidth = needed.width();
+        if (const int needed = minimumSizeHint().width(); needed != m_neededWidth) {
+            m_neededWidth = needed;
             updateGeometry();
         }
     }

@@ -26,15 +26,12 @@ class PanelArea : public QScrollArea {
 
     QSize sizeHint() const override;         // as wide as the content needs
     QSize minimumSizeHint() const override;  // of the same width, and some lines
-    // Never scrolls, but is as high as its content: an area around it scrolls.
-    void setWhole(bool whole);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     int m_neededWidth = 0;  // known to the parent's layout
-    bool m_whole = false;
 };
 
 }  // namespace offstage::ui
