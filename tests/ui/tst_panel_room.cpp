@@ -421,27 +421,6 @@ class TestPanelRoom : public QObject {
         QTRY_COMPARE(part<PanelDocks>(*m_window).dock(QStringLiteral("conversations"))->width(), chosen);
     }
 
-    // In a small window the body or the page scrolls, not both.
-    void lowPanels_haveOneScrollBar() {
-        open(QStringLiteral("en"), false);
-        m_window->resize(560, 420);
-        QTRY_COMPARE(m_window->size(), QSize(560, 420));
-        for (const char* name : {"whatIf", "cache", "benchmark"}) {
-            QDockWidget& dock = show(QString::fromLatin1(name));
-            QTRY_VERIFY(dock.isVisible());
-            QCoreApplication::processEvents();
-            const auto n = [&dock] {
-                const auto areas = dock.findChildren<PanelArea*>();
-                return std::count_if(areas.begin(), areas.end(), [](const PanelArea* area) {
-                    const QScrollBar& bar = *area->verticalScrollBar();
-                    return bar.isVisible() && bar.maximum() > 0;
-                });
-            };
-            QTRY_VERIFY2(n() <= 1, name);
-            picture(*m_window, QStringLiteral("low-") + QString::fromLatin1(name), {560}, 420);
-        }
-    }
-
     // A preview, several formats in force, what was done, and Advanced.
     void budget_inEachState_doesNotScroll_data() { languagesAndDevices(); }
     void budget_inEachState_doesNotScroll() {

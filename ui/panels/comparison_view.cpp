@@ -142,7 +142,6 @@ void ComparisonView::fitColumns() {
         label.setText(before);
         return width;
     };
-    int all = 0;
     for (int column = 0; column < kColumns; ++column) {
         const bool isDifference = column == kColumns - 1;
         const QStringList texts = column == 0    ? names(true) + names(false)
@@ -153,9 +152,7 @@ void ComparisonView::fitColumns() {
             width = std::max(width, widthOf(*m_cells[1][column], text));
         }
         m_figures->setColumnMinimumWidth(column, width);
-        all += width + (column > 0 ? m_figures->horizontalSpacing() : 0);
     }
-    setMinimumWidth(all);
 }
 
 void ComparisonView::changeEvent(QEvent* event) {

@@ -32,7 +32,6 @@ namespace {
 constexpr int kPanelMargin = 12;
 constexpr int kNoticeMargin = 5;
 constexpr int kLeastNoticeLines = 2;
-constexpr int kLowPanelLines = 24;  // has no height for a page that scrolls
 constexpr int kBodyPage = 0;
 constexpr int kEmptyPage = 1;
 
@@ -200,18 +199,6 @@ QList<QWidget*> Panel::conversation() const {
 void Panel::leaveScrollingToPages() {
     m_bodyArea->setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     m_body->setContentsMargins(kPanelMargin, 10, 0, 6);  // the pages' bars stand at the edge
-    m_hasPages = true;
-    fitPages();
-}
-
-// One bar in a low panel, too: there the whole body scrolls, with the page that is shown.
-void Panel::fitPages() {
-    if (m_hasPages) {
-        const bool isLow = height() < kLowPanelLines * fontMetrics().lineSpacing();
-        for (PanelArea* page : m_bodyArea->widget()->findChildren<PanelArea*>()) {
-            page->setWhole(isLow);
-        }
-    }
 }
 
 QVBoxLayout& Panel::footer() {
@@ -339,7 +326,6 @@ void Panel::restyle() {
 
 void Panel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    fitPages();
     if (event->oldSize().width() != event->size().width()) {
         fitNotice();
     }
@@ -351,7 +337,6 @@ void Panel::changeEvent(QEvent* event) {
         restyle();
     } else if (event->type() == QEvent::FontChange) {
         // A widget with a style sheet keeps its first font.
-        fitPages();
         m_notice->setFont(font());
         refreshNotice();
         m_badge->setFont(font());

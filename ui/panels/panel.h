@@ -98,7 +98,6 @@ class Panel : public QWidget {
     void refreshCost();
     void refreshNotice();
     void fitNotice();
-    void fitPages();
     void restyle();
 
     EngineController& m_engine;
@@ -113,7 +112,6 @@ class Panel : public QWidget {
     PanelArea* m_noticeArea;
     QStackedWidget* m_noticePlace;  // of notices, or of progress
     QWidget* m_busy = nullptr;
-    bool m_hasPages = false;
     int m_noticeLines = 0;  // reserved
     QString m_said, m_hint;
     QLabel* m_badge;
