@@ -185,7 +185,9 @@ ManualAnswers::ManualAnswers(ReadFn read) : read_(std::move(read)) {
     }
     for (const auto& language : all.at("words")) {
         for (const auto& [phrase, english] : language.items()) {
-            english_.emplace_back(phrase_of(phrase), plain_words(english.get<std::string>()));
+            if (std::string words = phrase_of(phrase); !words.empty()) {
+                english_.emplace_back(std::move(words), plain_words(english.get<std::string>()));
+            }
         }
     }
     std::stable_sort(english_.begin(), english_.end(),

@@ -243,6 +243,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         // No doubt is raised twice: not of the experts, and not of the dense part either.
         scale_kept(request, 1000);
         for (int run = 0; run < 3; ++run) QCOMPARE(note_of_run(), std::string());
+        QVERIFY(kept_table(request).doubt == CostDoubt::kAnswered);
     }
 
     // The disk's stored costs age, are doubted and are checked like other costs.
