@@ -31,6 +31,7 @@
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/cache_panel.h"
+#include "ui/panels/comparison_view.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/what_if_panel.h"
@@ -296,11 +297,11 @@ class TestPanelRoom : public QObject {
         QTest::mouseClick(&compare, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!panel.comparisons().empty(), 120'000);
         const auto label = [&](const QString& of, const char* plan) -> QLabel& {
-            const QString name = BenchmarkPanel::tr("%1, plan %2").arg(of, BenchmarkPanel::tr(plan));
+            const QString name = ComparisonView::tr("%1, plan %2").arg(of, ComparisonView::tr(plan));
             return find<QLabel>(panel, name.toUtf8().constData());
         };
-        QLabel &answer = label(BenchmarkPanel::tr("Text"), "A"), &other = label(BenchmarkPanel::tr("Text"), "B");
-        QLabel& budgets = label(BenchmarkPanel::tr("Budgets"), "A");
+        QLabel &answer = label(ComparisonView::tr("Text"), "A"), &other = label(ComparisonView::tr("Text"), "B");
+        QLabel& budgets = label(ComparisonView::tr("Budgets"), "A");
         const int line = budgets.fontMetrics().lineSpacing();
         const auto stand = [&](bool sideBySide) {
             const QPoint a = answer.mapTo(&panel, QPoint()), b = other.mapTo(&panel, QPoint());
