@@ -9037,8 +9037,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Andere Computer können diese Adresse erreichen. Fragen, Antworten und das Token gehen unverschlüsselt durch das Netz.</translation>
     </message>
     <message>
-        <source>While it is on, other programs can ask the model that is open, by a part of OpenAI&apos;s HTTP API. Your own messages go first.</source>
-        <translation>Solange er an ist, können andere Programme das geöffnete Modell fragen, mit einem Teil der HTTP-API von OpenAI. Eigene Nachrichten gehen vor.</translation>
+        <source>While it is on, other programs can ask the model that is open, by parts of the HTTP APIs of OpenAI, Anthropic and Ollama. Your own messages go first.</source>
+        <translation>Solange er an ist, können andere Programme das geöffnete Modell fragen, mit Teilen der HTTP-APIs von OpenAI, Anthropic und Ollama. Eigene Nachrichten gehen vor.</translation>
     </message>
     <message>
         <source>&amp;Port</source>

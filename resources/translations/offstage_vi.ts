@@ -9022,8 +9022,8 @@ Reading its headers…</source>
         <translation>Các máy tính khác có thể tới địa chỉ này. Câu hỏi, câu trả lời và token đi qua mạng dưới dạng văn bản không mã hóa.</translation>
     </message>
     <message>
-        <source>While it is on, other programs can ask the model that is open, by a part of OpenAI&apos;s HTTP API. Your own messages go first.</source>
-        <translation>Khi đang bật, các chương trình khác có thể hỏi mô hình đang mở bằng một phần của API HTTP của OpenAI. Tin nhắn của bạn được trả lời trước.</translation>
+        <source>While it is on, other programs can ask the model that is open, by parts of the HTTP APIs of OpenAI, Anthropic and Ollama. Your own messages go first.</source>
+        <translation>Khi đang bật, các chương trình khác có thể hỏi mô hình đang mở bằng các phần của API HTTP của OpenAI, Anthropic và Ollama. Tin nhắn của bạn được trả lời trước.</translation>
     </message>
     <message>
         <source>&amp;Port</source>

@@ -104,8 +104,8 @@ void LocalServerPage::build() {
 
     QLabel* what = mutedLabel();
     what->setText(
-        tr("While it is on, other programs can ask the model that is open, by a part of OpenAI's HTTP API. "
-           "Your own messages go first."));
+        tr("While it is on, other programs can ask the model that is open, by parts of the HTTP APIs of OpenAI, "
+           "Anthropic and Ollama. Your own messages go first."));
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
     const auto add = [form](const QString& text, QWidget* buddy, QLayout* fields) {
