@@ -10,6 +10,8 @@
 namespace offstage::engine {
 namespace {
 
+constexpr const char* kNoEmbeddings = "a language model's vectors are no embeddings to search with";
+
 template <typename Writer>
 std::unique_ptr<ReplyWriter> make_writer(const ApiRequest& request, ReplyLabel label) {
     return std::make_unique<Writer>(request, std::move(label));
@@ -29,7 +31,7 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
             [](const ModelSummary& model, std::int64_t since, std::string_view) { return model_object(model, since); }),
         E::answers("/v1/chat/completions", parse_chat_request, make_writer<OpenAiReply>),
         E::answers("/v1/completions", parse_completion_request, make_writer<OpenAiReply>),
-        E::refused("/v1/embeddings", "a language model's vectors are no embeddings to search with"),
+        E::refused("/v1/embeddings", kNoEmbeddings),
         E::refused("/v1/responses", "use /v1/chat/completions"),
         // Anthropic's
         E::answers("/v1/messages", parse_anthropic_request, make_writer<AnthropicReply>),
@@ -44,7 +46,7 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
         E::describes("POST", "/api/show", ollama_show),
         E::describes("GET", "/api/version",
                      [](const ModelSummary&, std::int64_t, std::string_view) { return ollama_version(); }),
-        E::refused("/api/embed", "a language model's vectors are no embeddings to search with"),
+        E::refused("/api/embed", kNoEmbeddings),
         // llama.cpp's
         E::uses_text("/tokenize", tokenize),
         E::uses_text("/detokenize", detokenize),
@@ -59,7 +61,8 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
 const ApiServer::Endpoint* ApiServer::endpoint_of(std::string_view path) {
     for (const Endpoint& one : endpoints()) {
         const std::string_view its = one.path;
-        if (path == its || (its.ends_with('/') && path.size() > its.size() && path.starts_with(its))) return &one;
+        const bool is_it = its.ends_with('/') ? path.size() > its.size() && path.starts_with(its) : path == its;
+        if (is_it) return &one;
     }
     return nullptr;
 }

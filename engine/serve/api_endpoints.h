@@ -12,7 +12,7 @@ namespace offstage::engine {
 
 // What the server does for a path.
 struct ApiServer::Endpoint {
-    const char* path;  // with '/' at its end: a name follows
+    const char* path;  // with '/' at its end: a name follows, which is not empty
     const char* method;
     HttpReply (ApiServer::*handler)(const HttpRequest&, HttpClient&, const Endpoint&) = nullptr;
     const char* why = nullptr;  // it is refused

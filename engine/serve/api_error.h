@@ -11,7 +11,7 @@
 
 namespace offstage::engine {
 
-// Whose form an answer has.
+// The API in whose form a reply is written.
 enum class ApiStyle : std::uint8_t { kOpenAi, kOllama, kAnthropic };
 ApiStyle style_of_path(std::string_view path);
 

@@ -60,13 +60,8 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
     // The model's own stop texts are used together with the request's.
     if (!request.prompts.front().ignore_end) request.model_stop = loaded.text->defaults.stops;
     const EncodingWatch watch(while_there(client));
-    for (std::size_t i = 0; i < request.prompts.size(); ++i) {
-        GenerationRequest& prompt = request.prompts[i];
+    for (GenerationRequest& prompt : request.prompts) {
         prompt.stop_at_texts = false;
-        if (i % request.n_choices != 0) {
-            prompt.made_prompt = request.prompts[i - 1].made_prompt;
-            continue;
-        }
         EncodingWatch::look();
         prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
     }
@@ -106,26 +101,26 @@ void ApiServer::stop() {
 void ApiServer::set_model(std::optional<ModelSummary> model) {
     {
         const std::lock_guard lock(mutex_);
-        model_ = std::move(model);
-        model_since_ = seconds_now();
+        loaded_.reset();
+        if (model) loaded_ = Loaded{std::move(*model), seconds_now()};
     }
     queue_.cancel_all();  // requests for the model before
 }
 
-std::optional<ModelSummary> ApiServer::model() const {
+std::optional<ApiServer::Loaded> ApiServer::loaded() const {
     const std::lock_guard lock(mutex_);
-    return model_;
+    return loaded_;
 }
 
 bool ApiServer::is_loaded(const std::string& source) const {
     const std::lock_guard lock(mutex_);
-    return model_ && model_->source == source;
+    return loaded_ && loaded_->model.source == source;
 }
 
-ModelSummary ApiServer::require_model() const {
-    std::optional<ModelSummary> loaded = model();
-    if (!loaded) throw ApiError(503, "No model is loaded, or not yet; try again.");
-    return std::move(*loaded);
+ApiServer::Loaded ApiServer::require_model() const {
+    std::optional<Loaded> found = loaded();
+    if (!found) throw ApiError(503, "No model is loaded, or not yet; try again.");
+    return std::move(*found);
 }
 
 std::int64_t ApiServer::retry_after_s() const {
@@ -142,7 +137,11 @@ std::optional<HttpReply> ApiServer::refuse(const HttpRequest& head) {
         const ApiStyle style = style_of_path(head.path);
         if (endpoint == nullptr) {
             std::string paths;
-            for (const Endpoint& one : endpoints()) paths += (paths.empty() ? "" : ", ") + std::string(one.path);
+            for (const Endpoint& one : endpoints()) {
+                if (one.why != nullptr) continue;
+                paths += (paths.empty() ? "" : ", ") + std::string(one.path);
+                if (paths.back() == '/') paths += "NAME";
+            }
             return ApiError(404, "There is nothing at " + in_quotes(head.path) + "; expected one of " + paths + ".")
                 .reply(style);
         }
@@ -182,7 +181,7 @@ HttpReply ApiServer::answer(const HttpRequest& request, HttpClient& client) {
         if (error.status() == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
     };
     try {
-        const Endpoint* const endpoint = endpoint_of(request.path);  // refuse() knew it
+        const Endpoint* const endpoint = endpoint_of(request.path);  // there is one: refuse() has checked it
         reply = (this->*endpoint->handler)(request, client, *endpoint);
     } catch (const ApiError& error) {
         refuse_by(error);
@@ -210,7 +209,7 @@ void ApiServer::replied(const std::string& path, int status) {
 
 HttpReply ApiServer::health(const HttpRequest&, HttpClient&, const Endpoint&) {
     HttpReply reply;
-    const bool ready = model().has_value();
+    const bool ready = loaded().has_value();
     reply.status = ready ? 200 : 503;
     reply.body = ready ? R"({"status":"ok"})" : R"({"status":"loading"})";
     return reply;
@@ -223,22 +222,29 @@ HttpReply ApiServer::metrics_page(const HttpRequest&, HttpClient&, const Endpoin
 }
 
 HttpReply ApiServer::describe_model(const HttpRequest& request, HttpClient&, const Endpoint& endpoint) {
-    const ModelSummary loaded = require_model();
+    const Loaded loaded = require_model();
     if (const std::string_view path = endpoint.path; path.ends_with('/')) {
-        check_model(request.path.substr(path.size()), loaded.name);
+        check_model(request.path.substr(path.size()), loaded.model.name);
     }
-    return json_reply(endpoint.describe(loaded, model_since_, request.body));
+    return json_reply(endpoint.describe(loaded.model, loaded.since, request.body));
 }
 
 HttpReply ApiServer::use_text(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint) {
-    const ModelSummary loaded = require_model();
+    const ModelSummary loaded = require_model().model;
     if (loaded.text == nullptr) throw ApiError(400, "The model " + in_quotes(loaded.name) + " has no tokenizer.");
     const EncodingWatch watch(while_there(client));
+    // One request at a time, since its lists may be many times as long as its text.
+    constexpr int kLookMs = 20;
+    std::unique_lock one(text_mutex_, std::try_to_lock);
+    while (!one.owns_lock()) {
+        if (client.wait(kLookMs) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
+        static_cast<void>(one.try_lock());
+    }
     return json_reply(endpoint.use_text(loaded, request.body));
 }
 
 HttpReply ApiServer::complete(const HttpRequest& given, HttpClient& client, const Endpoint& endpoint) {
-    const ModelSummary loaded = require_model();
+    const ModelSummary loaded = require_model().model;
     const auto request = std::make_shared<ApiRequest>(endpoint.read(given.body));
     check_model(request->model, loaded.name);
     choose_thinking(*request, loaded);

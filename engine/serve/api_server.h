@@ -77,9 +77,13 @@ class ApiServer final : private HttpHandler {
     HttpReply health(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
     HttpReply metrics_page(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
 
-    std::optional<ModelSummary> model() const;
+    struct Loaded {
+        ModelSummary model;
+        std::int64_t since;  // seconds since 1970
+    };
+    std::optional<Loaded> loaded() const;
     bool is_loaded(const std::string& source) const;
-    ModelSummary require_model() const;  // throws ApiError (503)
+    Loaded require_model() const;  // throws ApiError (503)
     std::int64_t retry_after_s() const;
 
     const AccessRules access_;
@@ -87,8 +91,8 @@ class ApiServer final : private HttpHandler {
     AnswerQueue queue_;
     ServerMetrics metrics_;
     mutable std::mutex mutex_;
-    std::optional<ModelSummary> model_;
-    std::int64_t model_since_ = 0;  // seconds since 1970
+    std::optional<Loaded> loaded_;
+    std::mutex text_mutex_;  // held by the one use_text() that works
     ListenAddress address_;
     HttpServer http_;
 };

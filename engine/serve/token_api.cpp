@@ -9,6 +9,7 @@
 #include "engine/serve/api_request.h"
 #include "engine/serve/reply_writer.h"
 #include "engine/serve/request_parts.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -25,11 +26,14 @@ std::string bytes_of(const ModelText& text, TokenId token) {
 }
 
 // A text, or a list of bytes where it is no whole characters.
-Json piece_json(const std::string& bytes) {
-    if (find_invalid_utf8(bytes) == std::string::npos) return bytes;
-    Json list = Json::array();
-    for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
-    return list;
+std::string piece_json(const std::string& bytes) {
+    if (find_invalid_utf8(bytes) == std::string::npos) return Json(bytes).dump();
+    std::string list = "[";
+    for (const char c : bytes) {
+        if (list.size() > 1) list += ',';
+        list += std::to_string(static_cast<unsigned char>(c));
+    }
+    return list + "]";
 }
 
 }  // namespace
@@ -59,12 +63,16 @@ std::string tokenize(const ModelSummary& model, std::string_view body) {
         ids = prompt.raw_special ? model.text->tokenizer->encode_with_special(prompt.raw_prompt)
                                  : model.text->tokenizer->encode(prompt.raw_prompt);
     }
-    Json tokens = Json::array();
     const bool with_pieces = fields.boolean("with_pieces", false);
+    EncodingWatch::Counter watch;
+    std::string line = "{\"tokens\":[";
     for (const TokenId id : ids) {
-        tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", piece_json(bytes_of(text, id))}} : Json(id));
+        watch.count();
+        if (line.back() != '[') line += ',';
+        const std::string number = std::to_string(id);
+        line += with_pieces ? "{\"id\":" + number + ",\"piece\":" + piece_json(bytes_of(text, id)) + "}" : number;
     }
-    return json_line({{"tokens", std::move(tokens)}});
+    return line + "]}";
 }
 
 std::string detokenize(const ModelSummary& model, std::string_view body) {
@@ -79,7 +87,11 @@ std::string detokenize(const ModelSummary& model, std::string_view body) {
     prompt.prompt_ids = token_ids_of(*list, "tokens");
     std::string bytes;
     if (!prompt.prompt_ids.empty()) {
-        for (const TokenId id : text.prompt_tokens(prompt)) bytes += bytes_of(text, id);
+        EncodingWatch::Counter watch;
+        for (const TokenId id : text.prompt_tokens(prompt)) {
+            watch.count();
+            bytes += bytes_of(text, id);
+        }
     }
     return json_line({{"content", to_valid_utf8(bytes)}});
 }
@@ -88,7 +100,7 @@ std::string count_tokens(const ModelSummary& model, std::string_view body) {
     ApiRequest request = parse_anthropic_count(body);
     check_model(request.model, model.name);
     choose_thinking(request, model);
-    return json_line({{"input_tokens", ModelText(*model.text).prompt_tokens(request.prompts.front()).size()}});
+    return json_line({{"input_tokens", ModelText(*model.text).prompt_in_context(request.prompts.front()).size()}});
 }
 
 }  // namespace offstage::engine

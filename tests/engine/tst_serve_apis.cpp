@@ -332,6 +332,11 @@ class TestServeApis : public QObject {
         count.remove(QStringLiteral("max_tokens"));
         QCOMPARE(json_of(m_demo->post("/v1/messages/count_tokens", count))[QStringLiteral("input_tokens")].toInteger(),
                  expected.prompt_tokens);
+        // A prompt that cannot fit is refused unread.
+        count[QStringLiteral("system")] = QString(7'900'000, QLatin1Char('a'));
+        const HttpResponse huge = m_demo->post("/v1/messages/count_tokens", count);
+        QCOMPARE(huge.status, 400);
+        QVERIFY2(error_text(huge).startsWith(QStringLiteral("The prompt has at least ")), qPrintable(error_text(huge)));
     }
 
     void anthropicStream_hasItsEventsInOrder() {
@@ -519,6 +524,35 @@ class TestServeApis : public QObject {
         QCOMPARE(json_of(m_demo->get("/props"))[QStringLiteral("default_generation_settings")][QStringLiteral("n_ctx")]
                      .toInt(),
                  512);
+    }
+
+    // Also where the client leaves.
+    void longTexts_areDoneOneAtATime() {
+        QString words;
+        for (int i = 0; i < 50'000; ++i) words += QStringLiteral("fox ");
+        const QJsonObject body{{QStringLiteral("content"), words}, {QStringLiteral("with_pieces"), true}};
+        std::vector<std::future<qsizetype>> answers;
+        for (int i = 0; i < 3; ++i) {
+            answers.push_back(std::async(std::launch::async, [&] {
+                return json_of(m_demo->post("/tokenize", body))[QStringLiteral("tokens")].toArray().size();
+            }));
+        }
+        {
+            LoopbackClient leaves(m_demo->port());
+            leaves.send(m_demo->text("POST", "/tokenize", QJsonDocument(body).toJson().toStdString()));
+        }
+        const qsizetype n = answers.front().get();
+        QVERIFY(n >= 50'000);
+        for (std::size_t i = 1; i < answers.size(); ++i) QCOMPARE(answers[i].get(), n);
+        QCOMPARE(m_demo->post("/tokenize", object_of(R"({"content": "x"})")).status, 200);
+    }
+
+    void listOfModels_hasNoModelWithoutAName() {
+        const HttpResponse response = m_demo->get("/v1/models/");
+        QCOMPARE(response.status, 404);
+        QVERIFY(error_text(response).contains(QStringLiteral(", /v1/models/NAME, ")));
+        QVERIFY(!error_text(response).contains(QStringLiteral("/v1/embeddings")));
+        QCOMPARE(m_demo->get("/v1/models/demo-model").status, 200);
     }
 
     void endpointsThatAreRefused_sayWhy() {
