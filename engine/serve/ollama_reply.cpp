@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "engine/name_hash.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/request_fields.h"
 
@@ -29,6 +30,19 @@ std::string utc_text(std::int64_t seconds) {
     gmtime_r(&time, &parts);
     std::array<char, 32> text{};
     return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+// The version of Ollama whose API this is: its clients demand a least one.
+constexpr const char* kOllamaVersion = "0.12.0";
+
+// 64 hexadecimal digits that stay the same for the same files, for clients that tell
+// models apart by them.
+std::string digest_of(const ModelSummary& model) {
+    std::string digest;
+    for (const char* part : {"0", "1", "2", "3"}) {
+        digest += name_hash(part + model.source + "\n" + std::to_string(model.weight_bytes));
+    }
+    return digest;
 }
 
 Json details_of(const ModelSummary& model) {
@@ -98,15 +112,12 @@ std::string OllamaReply::whole(const AnswerTotals& totals) const {
 }
 
 std::string ollama_version() {
-    return json_line({{"version", OFFSTAGE_VERSION}});
+    return json_line({{"version", kOllamaVersion}});
 }
 
 std::string ollama_models(const ModelSummary& model, std::int64_t loaded) {
-    const Json one = {{"name", model.name},
-                      {"model", model.name},
-                      {"modified_at", utc_text(loaded)},
-                      {"size", model.weight_bytes},
-                      {"details", details_of(model)}};
+    const Json one = {{"name", model.name},         {"model", model.name},        {"modified_at", utc_text(loaded)},
+                      {"size", model.weight_bytes}, {"digest", digest_of(model)}, {"details", details_of(model)}};
     return json_line({{"models", Json::array({one})}});
 }
 
@@ -130,6 +141,7 @@ std::string ollama_show(const ModelSummary& model, std::int64_t loaded, std::str
                       {"details", details_of(model)},
                       {"model_info", info},
                       {"capabilities", capabilities},
+                      {"digest", digest_of(model)},
                       {"modified_at", utc_text(loaded)}});
 }
 

@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QRegularExpression>
 #include <QSet>
+#include <QVersionNumber>
 #include <QtTest>
 
 #include "engine/run/local_session.h"
@@ -285,13 +286,24 @@ class TestServeApis : public QObject {
         QCOMPARE(model[QStringLiteral("name")].toString(), QStringLiteral("demo-model"));
         QVERIFY(QDateTime::fromString(model[QStringLiteral("modified_at")].toString(), Qt::ISODate).isValid());
         QVERIFY(model[QStringLiteral("size")].toInteger() > 0);
+        const QString digest = model[QStringLiteral("digest")].toString();
+        QVERIFY2(QRegularExpression(QStringLiteral("^[0-9a-f]{64}$")).match(digest).hasMatch(), qPrintable(digest));
+        ModelSummary other = m_session.model()->summary();
+        QCOMPARE(QJsonDocument::fromJson(QByteArray::fromStdString(ollama_models(other, 5)))
+                     .object()[QStringLiteral("models")][0][QStringLiteral("digest")]
+                     .toString(),
+                 digest);  // at another time
+        ++other.weight_bytes;
+        QVERIFY(ollama_models(other, 5).find(digest.toStdString()) == std::string::npos);
         const QJsonObject shown = json_of(m_demo->post("/api/show", object_of(R"({"model": "demo-model"})")));
         const QString family = shown[QStringLiteral("details")][QStringLiteral("family")].toString();
         QCOMPARE(shown[QStringLiteral("model_info")][family + QStringLiteral(".expert_count")].toInteger(),
                  qint64{m_session.model()->summary().n_experts});
         QCOMPARE(shown[QStringLiteral("capabilities")].toArray().at(0).toString(), QStringLiteral("completion"));
         QCOMPARE(m_demo->post("/api/show", object_of(R"({"model": "other"})")).status, 404);
-        QVERIFY(!json_of(m_demo->get("/api/version"))[QStringLiteral("version")].toString().isEmpty());
+        QCOMPARE(shown[QStringLiteral("digest")].toString(), digest);
+        const QString version = json_of(m_demo->get("/api/version"))[QStringLiteral("version")].toString();
+        QVERIFY2(QVersionNumber::fromString(version) >= QVersionNumber(0, 12), qPrintable(version));
     }
 
     void ollamaErrors_areOneText() {
