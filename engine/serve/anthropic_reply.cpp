@@ -20,8 +20,10 @@ Json anthropic_usage(const AnswerTotals& totals) {
 }
 
 // Thoughts are not signed: the server takes them back as they are.
+constexpr const char* kNoSignature = "";
+
 Json thinking_block(const std::string& thought) {
-    return {{"type", "thinking"}, {"thinking", thought}, {"signature", ""}};
+    return {{"type", "thinking"}, {"thinking", thought}, {"signature", kNoSignature}};
 }
 
 Json text_block(const std::string& text) {
@@ -32,7 +34,8 @@ Json text_block(const std::string& text) {
 
 AnthropicReply::AnthropicReply(const ApiRequest& request, ReplyLabel label)
     : ReplyWriter(request, std::move(label)),
-      prompt_tokens_(static_cast<std::int64_t>(request.prompts.front().made_prompt.size())) {
+      prompt_tokens_(static_cast<std::int64_t>(request.prompts.front().made_prompt.size())),
+      shows_thoughts_(request.think.value_or(false)) {
     label_.id = "msg_" + label_.id;
 }
 
@@ -67,20 +70,29 @@ std::string AnthropicReply::waiting() {
 
 std::string AnthropicReply::close_block() {
     if (open_ == Block::kNone) return {};
+    std::string events;
+    if (open_ == Block::kThought) {  // clients take the signature from here
+        events = anthropic_event({{"type", "content_block_delta"},
+                                  {"index", n_blocks_},
+                                  {"delta", {{"type", "signature_delta"}, {"signature", kNoSignature}}}});
+    }
     open_ = Block::kNone;
-    return anthropic_event({{"type", "content_block_stop"}, {"index", n_blocks_++}});
+    return events + anthropic_event({{"type", "content_block_stop"}, {"index", n_blocks_++}});
+}
+
+std::string AnthropicReply::open_block(Block block) {
+    if (open_ == block) return {};
+    const std::string events = close_block();
+    open_ = block;
+    return events +
+           anthropic_event({{"type", "content_block_start"},
+                            {"index", n_blocks_},
+                            {"content_block", block == Block::kThought ? thinking_block({}) : text_block({})}});
 }
 
 std::string AnthropicReply::delta(Block block, const std::string& text) {
     const bool is_thought = block == Block::kThought;
-    std::string events;
-    if (open_ != block) {
-        events = close_block();
-        events += anthropic_event({{"type", "content_block_start"},
-                                   {"index", n_blocks_},
-                                   {"content_block", is_thought ? thinking_block({}) : text_block({})}});
-        open_ = block;
-    }
+    const std::string events = open_block(block);
     Json part = {{"type", is_thought ? "thinking_delta" : "text_delta"}, {is_thought ? "thinking" : "text", text}};
     return events +
            anthropic_event({{"type", "content_block_delta"}, {"index", n_blocks_}, {"delta", std::move(part)}});
@@ -91,7 +103,7 @@ std::string AnthropicReply::events(const AnswerPiece& piece) {
     if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
     choice.stop_text = piece.stop_text;
     std::string events;
-    if (!piece.thought.empty()) events += delta(Block::kThought, piece.thought);
+    if (!piece.thought.empty()) events += shows_thoughts_ ? delta(Block::kThought, piece.thought) : waiting();
     if (!piece.text.empty()) events += delta(Block::kText, piece.text);
     return events;
 }
@@ -99,7 +111,9 @@ std::string AnthropicReply::events(const AnswerPiece& piece) {
 std::string AnthropicReply::end(const AnswerTotals& totals) {
     Json stop = Json::object();
     put_stop(stop);
-    return close_block() +
+    // There is at least one block, as in whole().
+    const std::string none = n_blocks_ == 0 && open_ == Block::kNone ? open_block(Block::kText) : std::string();
+    return none + close_block() +
            anthropic_event(
                {{"type", "message_delta"}, {"delta", std::move(stop)}, {"usage", anthropic_usage(totals)}}) +
            anthropic_event({{"type", "message_stop"}});
@@ -112,7 +126,7 @@ std::string AnthropicReply::error(const ApiError& error) const {
 std::string AnthropicReply::whole(const AnswerTotals& totals) const {
     const Choice& choice = choices_.front();
     Json content = Json::array();
-    if (!choice.thought.empty()) content.push_back(thinking_block(choice.thought));
+    if (shows_thoughts_ && !choice.thought.empty()) content.push_back(thinking_block(choice.thought));
     if (!choice.text.empty() || content.empty()) content.push_back(text_block(choice.text));
     return json_line(message(std::move(content), totals));
 }

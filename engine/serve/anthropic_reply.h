@@ -25,9 +25,13 @@ class AnthropicReply final : public ReplyWriter {
     Json message(Json content, const AnswerTotals& totals) const;
     void put_stop(Json& to) const;
     std::string delta(Block block, const std::string& text);  // in a new block where another one is open
+    std::string open_block(Block block);
     std::string close_block();
 
     std::int64_t prompt_tokens_;
+    // Without "thinking" the answer begins with text, also that of a model that always
+    // thinks: its thought is left out.
+    bool shows_thoughts_;
     Block open_ = Block::kNone;
     int n_blocks_ = 0;
 };

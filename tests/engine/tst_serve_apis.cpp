@@ -406,9 +406,11 @@ class TestServeApis : public QObject {
         std::size_t at = 0;
         for (const char* part :
              {R"("index":0,"content_block":{"type":"thinking")",
-              R"("delta":{"type":"thinking_delta","thinking":"So "})", R"({"type":"content_block_stop","index":0})",
-              R"("index":1,"content_block":{"type":"text")", R"("delta":{"type":"text_delta","text":"Yes"})",
-              R"({"type":"content_block_stop","index":1})", R"("stop_reason":"stop_sequence","stop_sequence":"no")"}) {
+              R"("delta":{"type":"thinking_delta","thinking":"So "})",
+              R"("index":0,"delta":{"type":"signature_delta","signature":""})",
+              R"({"type":"content_block_stop","index":0})", R"("index":1,"content_block":{"type":"text")",
+              R"("delta":{"type":"text_delta","text":"Yes"})", R"({"type":"content_block_stop","index":1})",
+              R"("stop_reason":"stop_sequence","stop_sequence":"no")"}) {
             at = events.find(part, at);
             QVERIFY2(at != std::string::npos, part);
         }
@@ -417,6 +419,45 @@ class TestServeApis : public QObject {
         // A failure in mid-stream.
         QVERIFY(streamed.error(ApiError(503, "No.")).starts_with("event: error\ndata: {\"type\":\"error\","));
         QCOMPARE(lines.error(ApiError(503, "No.")), std::string("{\"error\":\"No.\"}\n"));
+    }
+
+    // A model that always thinks: without "thinking" the first block is the text.
+    void thoughts_thatNobodyAskedFor_areLeftOut() {
+        Thinker session;
+        const ApiRequest request = parse_anthropic_request(
+            R"({"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "stop_sequences": ["no"]})");
+        AnthropicReply whole(request, {"m", "1", 2}), streamed(request, {"m", "1", 2});
+        std::string events = streamed.begin();
+        const auto n_pings = [&] { return QByteArray::fromStdString(events).count("event: ping"); };
+        const qsizetype before = n_pings();
+        const AnswerTotals totals = answer_request(request, session, {}, [&](const AnswerPiece& piece) {
+            whole.add(piece);
+            events += streamed.events(piece);
+        });
+        events += streamed.end(totals);
+        const QJsonArray content = QJsonDocument::fromJson(QByteArray::fromStdString(whole.whole(totals)))
+                                       .object()[QStringLiteral("content")]
+                                       .toArray();
+        QCOMPARE(content.size(), qsizetype{1});
+        QCOMPARE(content[0][QStringLiteral("text")].toString(), QStringLiteral("Yes"));
+        QCOMPARE(n_pings(), before + 2);  // one for each piece of the thought
+        QVERIFY2(events.find("thinking") == std::string::npos, events.c_str());
+        QVERIFY(events.find(R"("index":0,"content_block":{"type":"text")") != std::string::npos);
+        // Without a text, too, there is a block.
+        AnthropicReply empty(request, {"m", "1", 2});
+        QVERIFY(empty.end({}).find(R"("index":0,"content_block":{"type":"text")") != std::string::npos);
+    }
+
+    void anthropicMessages_ofOneRole_areJoined() {
+        const ApiRequest request = parse_anthropic_request(R"({"max_tokens": 7, "system": "", "messages": [
+            {"role": "user", "content": "Hi"}, {"role": "user", "content": [{"type": "text", "text": "there"}]},
+            {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}, {"type": "thinking",
+            "thinking": "So", "signature": "s"}]}, {"role": "assistant", "content": "Yes"}]})");
+        const std::vector<ChatMessage>& messages = request.prompts[0].messages;
+        QCOMPARE(messages.size(), std::size_t{2});  // an empty system is none
+        QCOMPARE(messages[0].content, std::string("Hi\n\nthere"));
+        QCOMPARE(messages[1].content, std::string("Yes"));
+        QCOMPARE(messages[1].thought, std::string("So"));
     }
 
     void anthropicMessages_areRead() {
