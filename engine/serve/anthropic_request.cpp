@@ -13,29 +13,37 @@ namespace {
 
 constexpr unsigned kInAnthropic = bit(RequestObject::kAnthropic),
                    kInAnthropicMessage = bit(RequestObject::kAnthropicMessage),
-                   kInAnthropicPart = bit(RequestObject::kAnthropicPart), kInThinking = bit(RequestObject::kThinking);
+                   kInAnthropicPart = bit(RequestObject::kAnthropicPart),
+                   kInThought = bit(RequestObject::kAnthropicThought),
+                   kInRedacted = bit(RequestObject::kAnthropicRedacted), kInThinking = bit(RequestObject::kThinking),
+                   kInOutput = bit(RequestObject::kOutputConfig);
 
 constexpr FieldRule kAnthropicRules[] = {
-    {"model messages max_tokens system stop_sequences stream temperature top_p top_k thinking", kInAnthropic,
-     FieldRule::kRead},
+    {"model messages max_tokens system stop_sequences stream temperature top_p top_k thinking output_config",
+     kInAnthropic, FieldRule::kRead},
     {"metadata service_tier inference_geo cache_control diagnostics", kInAnthropic, FieldRule::kHarmless},
     {"tools mcp_servers", kInAnthropic, "[[]]", kNoTools},
     {"tool_choice", kInAnthropic, R"([{"type": "auto"}, {"type": "none"}])", kNoTools},
     {"container", kInAnthropic, "[]", "this server runs no programs"},
     {"context_management", kInAnthropic, R"([{}, {"edits": []}])", "nothing is taken out of a conversation"},
-    {"output_config", kInAnthropic, "[{}]", kNoForm},
     {"output_format", kInAnthropic, "[]", kNoForm},
     {"speed", kInAnthropic, R"(["standard"])"},
-    // ---- thinking. The model alone ends its thoughts: a budget is a wish, max_tokens
-    // the limit of both.
+    // ---- thinking. A budget is ignored: the model alone ends its thoughts, and max_tokens
+    // limits them together with the answer.
     {"type", kInThinking, FieldRule::kRead},
     {"budget_tokens", kInThinking, FieldRule::kHarmless},
     {"display", kInThinking, R"(["summarized"])", "thoughts are shown as they are"},
     // ---- a message and its parts
     {"role content", kInAnthropicMessage, FieldRule::kRead},
-    {"type text thinking", kInAnthropicPart, FieldRule::kRead},
-    {"signature cache_control", kInAnthropicPart, FieldRule::kHarmless},
+    {"type text", kInAnthropicPart, FieldRule::kRead},
+    {"cache_control", kInAnthropicPart, FieldRule::kHarmless},
     {"citations", kInAnthropicPart, R"([[], {"enabled": false}])"},
+    {"type thinking", kInThought, FieldRule::kRead},
+    {"signature", kInThought, FieldRule::kHarmless},
+    {"type data", kInRedacted, FieldRule::kHarmless},
+    // ---- output_config
+    {"effort", kInOutput, FieldRule::kRead},
+    {"format", kInOutput, "[]", kNoForm},
 };
 
 // Without "thinking" Anthropic's models do not think.
@@ -50,27 +58,53 @@ bool thinks(const RequestFields& fields) {
     return type != "disabled";
 }
 
+// Among the model's choices where it has that one; empty: left out.
+std::string effort_of(const RequestFields& fields) {
+    const nlohmann::json& config = fields.object("output_config");
+    check_fields(config, RequestObject::kOutputConfig, "output_config.");
+    std::string effort = RequestFields(config, "output_config.").text("effort");
+    if (effort == "xhigh" || effort == "max") effort = "high";
+    if (!effort.empty() && effort != "low" && effort != "medium" && effort != "high") {
+        refuse_field("output_config.effort", effort, "low, medium, high, xhigh or max");
+    }
+    return effort;
+}
+
+// Neighbouring messages of one role are one message, as in Anthropic's API.
+void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
+    if (messages.empty() || messages.back().role != message.role) {
+        messages.push_back(std::move(message));
+        return;
+    }
+    const auto join = [](std::string& text, const std::string& more) {
+        if (!text.empty() && !more.empty()) text += "\n\n";
+        text += more;
+    };
+    join(messages.back().thought, message.thought);
+    join(messages.back().content, message.content);
+}
+
 ApiRequest parse_anthropic(std::string_view body, bool is_count) {
     const nlohmann::json object = parse_body(body);
     check_fields(object, RequestObject::kAnthropic);
     const RequestFields fields(object);
     ApiRequest request;
-    request.model = fields.text("model");
-    request.stream = fields.boolean("stream", false);
+    read_common(request, fields, false);
     request.stop = stops_of(fields, "stop_sequences");
     request.think = thinks(fields);
     GenerationRequest answer;
-    answer.sampler = sampler_of(fields, {.temperature = 1, .top_k = 0, .top_p = 1});
+    answer.sampler = sampler_of(fields, kPlainSampling);
+    answer.thinking = effort_of(fields);
     if (fields.find("max_tokens") == nullptr && !is_count) {
         throw ApiError(400, "\"max_tokens\" is missing; expected the most tokens of the answer.", "max_tokens");
     }
     answer.max_tokens = static_cast<int>(fields.integer("max_tokens", 1, std::numeric_limits<int>::max(), 1));
     if (const nlohmann::json* system = fields.find("system")) {
-        std::string thought;
-        answer.messages.push_back({Role::kSystem, content_of(*system, "system", RequestObject::kPart, thought)});
+        std::string text = content_of(*system, "system", RequestObject::kAnthropicPart, nullptr);
+        if (!text.empty()) answer.messages.push_back({Role::kSystem, std::move(text)});
     }
     for (ChatMessage& message : messages_of(fields, RequestObject::kAnthropicMessage)) {
-        answer.messages.push_back(std::move(message));
+        append_joined(answer.messages, std::move(message));
     }
     answer.continue_last = is_begun_answer(answer.messages.back());
     request.prompts.push_back(std::move(answer));

@@ -113,7 +113,7 @@ constexpr FieldRule kOpenAiRules[] = {
     {"type", kInCall, R"(["function"])", "there are no other calls"},
     {"index extra_content", kInCall, kHarmless},
     {"name arguments", kInFunction, kRead},
-    {"parsed_arguments", kInFunction, kHarmless},
+    {"index parsed_arguments", kInFunction, kHarmless},
     // ---- stream_options
     {"include_usage", kInStream, kRead},
     {"include_obfuscation", kInStream, kHarmless},

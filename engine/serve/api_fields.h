@@ -30,7 +30,10 @@ enum class RequestObject : std::uint8_t {
     // Anthropic's
     kAnthropic,
     kAnthropicMessage,
-    kAnthropicPart,
+    kAnthropicPart,      // a text
+    kAnthropicThought,   // another part
+    kAnthropicRedacted,  // the same
+    kOutputConfig,
     kThinking,
 };
 

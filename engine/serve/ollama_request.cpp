@@ -51,8 +51,7 @@ constexpr FieldRule kOllamaRules[] = {
 
 // The parts that both endpoints read.
 GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request) {
-    request.model = fields.text("model");
-    request.stream = fields.boolean("stream", true);
+    read_common(request, fields, true);
     const nlohmann::json& given = fields.object("options");
     check_fields(given, RequestObject::kOllamaOptions, "options.");
     const RequestFields options(given, "options.");
@@ -64,7 +63,11 @@ GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request
     const std::int64_t limit = options.integer("num_predict", -2, std::numeric_limits<int>::max(), -1);
     answer.max_tokens = static_cast<int>(std::max<std::int64_t>(0, limit));
     if (const nlohmann::json* think = fields.find("think"); think != nullptr && think->is_string()) {
+        request.think = true;
         answer.thinking = think->get<std::string>();
+        if (answer.thinking != "high" && answer.thinking != "medium" && answer.thinking != "low") {
+            refuse_field("think", *think, "true, false, \"high\", \"medium\" or \"low\"");
+        }
     } else if (think != nullptr) {
         request.think = fields.boolean("think", true);
     }
@@ -100,6 +103,9 @@ ApiRequest parse_ollama_generate(std::string_view body) {
     GenerationRequest answer = ollama_answer(fields, request);
     const std::string prompt = fields.text("prompt"), system = fields.text("system");
     answer.raw = answer.raw_special = fields.boolean("raw", false);
+    if (answer.raw && !system.empty()) {
+        refuse_field("system", system, "none with \"raw\": true, which takes the prompt as it is");
+    }
     if (prompt.empty()) return request;  // it asks for the model alone
     if (answer.raw) {
         answer.raw_prompt = prompt;

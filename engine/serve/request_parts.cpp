@@ -81,8 +81,9 @@ ChatMessage message_of(const nlohmann::json& message, const std::string& at, Req
     if (is_assistant) turn.thought = given.text(given.one_of({"thinking", "reasoning_content", "reasoning"}));
     const auto content = message.find("content");
     if (content != message.end()) {
-        turn.content = content_of(*content, at + ".content",
-                                  is_anthropic ? RequestObject::kAnthropicPart : RequestObject::kPart, turn.thought);
+        turn.content =
+            content_of(*content, at + ".content", is_anthropic ? RequestObject::kAnthropicPart : RequestObject::kPart,
+                       is_anthropic && is_assistant ? &turn.thought : nullptr);
     } else if (!is_assistant) {  // an assistant may have called a tool without any text
         throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
     }
@@ -92,7 +93,26 @@ ChatMessage message_of(const nlohmann::json& message, const std::string& at, Req
     return turn;
 }
 
+// Why parts of this type are not taken, as the end of a sentence.
+std::string_view why_not(const nlohmann::json& type) {
+    const std::string name = type.is_string() ? type.get<std::string>() : std::string();
+    const auto is_about = [&](std::initializer_list<const char*> words) {
+        return std::any_of(words.begin(), words.end(),
+                           [&](const char* word) { return name.find(word) != std::string::npos; });
+    };
+    if (is_about({"tool"})) return kNoTools;
+    if (is_about({"document", "file", "search_result"})) return "documents are not read";
+    if (is_about({"audio"})) return "sound is not read";
+    if (is_about({"thinking"})) return "thoughts are not read there";
+    return is_about({"image", "video"}) ? kNoPictures : "there are no other parts";
+}
+
 }  // namespace
+
+void read_common(ApiRequest& request, const RequestFields& fields, bool streams_unless_told) {
+    request.model = fields.text("model");
+    request.stream = fields.boolean("stream", streams_unless_told);
+}
 
 SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& left_out) {
     SamplerSettings sampler = left_out;
@@ -103,8 +123,8 @@ SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& l
     sampler.min_p = fields.number("min_p", 0, 1, left_out.min_p);
     sampler.repeat_penalty =
         fields.number(fields.one_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, left_out.repeat_penalty);
-    sampler.presence_penalty = fields.number("presence_penalty", -2, 2, 0);
-    sampler.frequency_penalty = fields.number("frequency_penalty", -2, 2, 0);
+    sampler.presence_penalty = fields.number("presence_penalty", -2, 2, left_out.presence_penalty);
+    sampler.frequency_penalty = fields.number("frequency_penalty", -2, 2, left_out.frequency_penalty);
     sampler.logit_bias = bias_of(fields);
     // As in llama.cpp: 0 means none of the tokens so far, -1 all of them.
     const std::int64_t window =
@@ -145,20 +165,26 @@ std::vector<std::string> stops_of(const RequestFields& fields, const char* name)
     return stops;
 }
 
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string& thought) {
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string* thought) {
     if (content.is_null()) return {};
     if (content.is_string()) return content.get<std::string>();
     if (!content.is_array()) refuse_field(at, content, "a text or a list of parts");
     std::string text;
     for (const nlohmann::json& one : content) {
-        const auto type = one.is_object() ? one.find("type") : one.end();
-        const bool has_type = one.is_object() && type != one.end();
-        const bool is_thought = has_type && *type == "thinking" && part == RequestObject::kAnthropicPart;
-        if (!has_type || (*type != "text" && !is_thought)) {
-            refuse_field(at, has_type ? *type : one, "parts of type \"text\"; pictures and sound are not read");
+        const nlohmann::json type = one.is_object() ? one.value("type", nlohmann::json()) : nlohmann::json();
+        if (type.is_null()) refuse_field(at, one, "parts with a \"type\"");
+        const RequestFields fields(one, at + ".");
+        if (thought != nullptr && type == "thinking") {
+            check_fields(one, RequestObject::kAnthropicThought, at + ".");
+            *thought += fields.text("thinking");
+        } else if (thought != nullptr && type == "redacted_thinking") {  // which only its writer can read
+            check_fields(one, RequestObject::kAnthropicRedacted, at + ".");
+        } else if (type == "text") {
+            check_fields(one, part, at + ".");
+            text += fields.text("text");
+        } else {
+            refuse_field(at, type, "parts of type \"text\": " + std::string(why_not(type)));
         }
-        check_fields(one, part, at + ".");
-        (is_thought ? thought : text) += RequestFields(one, at + ".").text(is_thought ? "thinking" : "text");
     }
     return text;
 }
@@ -183,16 +209,21 @@ std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject 
 void choose_thinking(ApiRequest& request, const ModelSummary& model) {
     if (!request.think.has_value()) return;
     const std::vector<std::string>& choices = model.thinking_choices;
-    const auto offers = [&](const char* name) {
+    const auto offers = [&](const std::string& name) {
         return std::find(choices.begin(), choices.end(), name) != choices.end();
     };
-    std::string choice;
-    if (!*request.think) {
-        choice = offers("off") ? "off" : "";  // nothing where there is no choice
-    } else if (!(choices.empty() && model.thinks)) {
-        choice = !offers("on") && offers("medium") ? "medium" : "on";
+    for (GenerationRequest& prompt : request.prompts) {
+        std::string& choice = prompt.thinking;
+        if (!*request.think && offers("off")) {
+            choice = "off";
+        } else if (!offers(choice)) {
+            if (!*request.think || (choices.empty() && model.thinks)) {
+                choice.clear();  // nothing where there is no choice
+            } else if (choice.empty() || offers("on")) {
+                choice = !offers("on") && offers("medium") ? "medium" : "on";
+            }
+        }
     }
-    for (GenerationRequest& prompt : request.prompts) prompt.thinking = choice;
 }
 
 std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field) {

@@ -13,15 +13,21 @@
 
 namespace offstage::engine {
 
+// OpenAI's and Anthropic's defaults: nothing is cut off.
+inline const SamplerSettings kPlainSampling{.temperature = 1, .top_k = 0, .top_p = 1};
+
 // left_out: the values of fields that are not there.
 SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& left_out);
+
+// "model" and "stream".
+void read_common(ApiRequest& request, const RequestFields& fields, bool streams_unless_told);
 
 // A text, or a list of them; empty ones, which programs send for none, do not count.
 std::vector<std::string> stops_of(const RequestFields& fields, const char* name);
 
-// A text, or a list of parts. Thoughts among the parts, where the API has such, are
-// appended to `thought`.
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string& thought);
+// A text, or a list of parts. Thoughts among the parts are appended to `thought`; nullptr:
+// there must be none.
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string* thought);
 
 // "messages", each checked as an object of this kind.
 std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind);

@@ -16,6 +16,7 @@
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/ollama_reply.h"
+#include "engine/serve/request_parts.h"
 #include "tests/engine/running_server.h"
 #include "tests/engine/test_models.h"
 #include "tests/engine/thinker_session.h"
@@ -247,6 +248,11 @@ class TestServeApis : public QObject {
         request.raw = request.raw_special = true;
         request.raw_prompt = "Tell me a story about a fox.";
         body[QStringLiteral("raw")] = true;
+        const HttpResponse both = m_demo->post(kGenerate, body);  // with "system"
+        QCOMPARE(both.status, 400);
+        QVERIFY2(error_text(both).startsWith(QStringLiteral("\"system\" is \"Be brief.\"; expected none with \"raw\"")),
+                 qPrintable(error_text(both)));
+        body.remove(QStringLiteral("system"));
         QCOMPARE(response(), own(request).text);
         // Without a prompt it asks for the model alone.
         body[QStringLiteral("prompt")] = QString();
@@ -278,6 +284,45 @@ class TestServeApis : public QObject {
                      .prompts[0]
                      .thinking,
                  std::string("low"));
+        QVERIFY_THROWS_EXCEPTION(
+            ApiError, parse_ollama_chat(R"({"messages": [{"role": "user", "content": "Hi"}], "think": "much"})"));
+    }
+
+    void levelOfThinking_isOneOfTheModels_data() {
+        QTest::addColumn<QByteArray>("choices");
+        QTest::addColumn<QByteArray>("think");
+        QTest::addColumn<QByteArray>("chosen");
+        const auto row = [](const char* name, const char* choices, const char* think, const char* chosen) {
+            QTest::newRow(name) << QByteArray(choices) << QByteArray(think) << QByteArray(chosen);
+        };
+        row("a level, and the model only on and off", "off on", "\"high\"", "on");
+        row("a level of the model's", "low medium high", "\"high\"", "high");
+        row("on, and the model levels", "low medium high", "true", "medium");
+        row("off, and no such choice", "low medium high", "false", "");
+        row("off", "off on", "false", "off");
+        row("a level, and the model always thinks", "", "\"low\"", "");
+    }
+    void levelOfThinking_isOneOfTheModels() {
+        QFETCH(QByteArray, choices);
+        QFETCH(QByteArray, think);
+        QFETCH(QByteArray, chosen);
+        ModelSummary model;
+        model.thinks = true;
+        for (const QByteArray& choice : choices.split(' ')) {
+            if (!choice.isEmpty()) model.thinking_choices.push_back(choice.toStdString());
+        }
+        ApiRequest request = parse_ollama_chat(R"({"messages": [{"role": "user", "content": "Hi"}], "think": )" +
+                                               think.toStdString() + "}");
+        choose_thinking(request, model);
+        QCOMPARE(request.prompts[0].thinking, chosen.toStdString());
+        // Anthropic's names for the same.
+        const bool off = think == "false";
+        const std::string effort = think.startsWith('"') ? R"({"effort": )" + think.toStdString() + "}" : "{}";
+        request = parse_anthropic_request(R"({"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}],
+            "thinking": {"type": ")" + std::string(off ? "disabled" : "adaptive") +
+                                          R"("}, "output_config": )" + effort + "}");
+        choose_thinking(request, model);
+        QCOMPARE(request.prompts[0].thinking, chosen.toStdString());
     }
 
     void ollamaModels_areDescribed() {
@@ -496,7 +541,30 @@ class TestServeApis : public QObject {
             R"("tools" is a list of 1; expected none: this server calls no tools.)");
         row("no limit", "max_tokens", "null", 400, kInvalid, R"("max_tokens" is missing; expected)");
         row("a picture", "messages", R"([{"role": "user", "content": [{"type": "image"}]}])", 400, kInvalid,
-            R"("messages[0].content" is "image"; expected parts of type "text")");
+            R"("messages[0].content" is "image"; expected parts of type "text": pictures are not read.)");
+        const auto part = [&](const char* name, const char* role, const char* object, const char* message) {
+            const QString list =
+                QStringLiteral(R"([{"role": "%1", "content": [%2]}])").arg(QLatin1String(role), QLatin1String(object));
+            row(name, "messages", list.toUtf8().constData(), 400, kInvalid, message);
+        };
+        part("a call", "assistant", R"({"type": "tool_use", "id": "t", "name": "f", "input": {}})",
+             R"("messages[0].content" is "tool_use"; expected parts of type "text": this server calls no tools.)");
+        part("a result", "user", R"({"type": "tool_result", "tool_use_id": "t", "content": "x"})",
+             R"("messages[0].content" is "tool_result"; expected parts of type "text": this server calls no tools.)");
+        part("a document", "user", R"({"type": "document", "source": {}})",
+             R"("messages[0].content" is "document"; expected parts of type "text": documents are not read.)");
+        part("a thought of the user's", "user", R"({"type": "thinking", "thinking": "x"})",
+             R"("messages[0].content" is "thinking"; expected parts of type "text")");
+        part("a thought in a text", "assistant", R"({"type": "text", "text": "x", "thinking": "y"})",
+             R"("messages[0].content.thinking" is no field)");
+        part("a text in a thought", "assistant", R"({"type": "thinking", "thinking": "x", "text": "y"})",
+             R"("messages[0].content.text" is no field)");
+        row("an effort", "output_config", R"({"effort": "much"})", 400, kInvalid,
+            R"("output_config.effort" is "much"; expected low, medium, high, xhigh or max.)");
+        row("a form", "output_config", R"({"format": {"type": "json_schema"}})", 400, kInvalid,
+            R"("output_config.format" is an object; expected none: answers are not held to a form.)");
+        row("system of parts", "system", R"([{"type": "text", "text": "x", "annotations": []}])", 400, kInvalid,
+            R"("system.annotations" is no field)");
         row("a tool's message", "messages", R"([{"role": "tool", "content": "x"}])", 400, kInvalid,
             R"("messages[0].role" is "tool"; expected user, assistant or system.)");
         row("thoughts of a model without them", "thinking", R"({"type": "enabled", "budget_tokens": 1024})", 400,
@@ -665,11 +733,17 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
             return {kMessages, with(chat(message), field, value)};
         case RequestObject::kAnthropicMessage:
             return {kMessages, chat(with(message, field, value))};
-        case RequestObject::kAnthropicPart: {
+        case RequestObject::kAnthropicPart:
+            return {kMessages, chat(with(message, QStringLiteral("content"), QJsonArray{with(part, field, value)}))};
+        case RequestObject::kAnthropicThought:
+        case RequestObject::kAnthropicRedacted: {
+            const bool is_thought = kind == RequestObject::kAnthropicThought;
             const QJsonObject one =
-                with(field == QLatin1String("thinking") ? object_of(R"({"type": "thinking"})") : part, field, value);
-            return {kMessages, chat(with(message, QStringLiteral("content"), QJsonArray{one}))};
+                object_of(is_thought ? R"({"type": "thinking"})" : R"({"type": "redacted_thinking"})");
+            return {kMessages, chat(with(message, QStringLiteral("content"), QJsonArray{with(one, field, value)}))};
         }
+        case RequestObject::kOutputConfig:
+            return {kMessages, with(chat(message), QStringLiteral("output_config"), given)};
         case RequestObject::kThinking:
             return {kMessages, with(chat(message), QStringLiteral("thinking"), given)};
     }
