@@ -77,7 +77,7 @@ class OneAnswer {
     OneAnswer(const ApiRequest& request, std::size_t choice, Session& session,
               const std::function<void(AnswerPiece)>& emit)
         : request_(request),
-          prompt_(request.prompts[choice]),
+          prompt_(request.prompt_of(choice)),
           choice_(choice),
           session_(session),
           emit_(emit),
@@ -144,7 +144,7 @@ class OneAnswer {
     }
 
     const ApiRequest& request_;
-    const GenerationRequest& prompt_;
+    const GenerationRequest prompt_;
     std::size_t choice_;
     Session& session_;
     const std::function<void(AnswerPiece)>& emit_;
@@ -158,7 +158,7 @@ class OneAnswer {
 AnswerTotals answer_request(const ApiRequest& request, Session& session, const std::stop_token& stop,
                             const std::function<void(AnswerPiece)>& emit) {
     AnswerTotals totals;
-    for (std::size_t i = 0; i < request.prompts.size() && !totals.stopped; ++i) {
+    for (std::size_t i = 0; i < request.n_answers() && !totals.stopped; ++i) {
         OneAnswer(request, i, session, emit).run(stop, totals);
     }
     return totals;

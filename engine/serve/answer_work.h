@@ -16,7 +16,7 @@ namespace offstage::engine {
 
 // A piece of one of the request's answers, in order.
 struct AnswerPiece {
-    std::size_t choice = 0;  // which of ApiRequest::prompts it answers
+    std::size_t choice = 0;  // which of ApiRequest::n_answers() it is part of
     std::string text;        // whole characters; may be empty
     std::string thought;     // the same for the model's thinking before the answer
     // If log probabilities are requested: the tokens whose text begins in the output up

@@ -16,15 +16,14 @@ constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(Requ
 
 constexpr std::string_view kRead = FieldRule::kRead, kHarmless = FieldRule::kHarmless;
 
-constexpr std::string_view kOneAnswer = "this server gives every answer that it writes";
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
 constexpr std::string_view kOrder = "the order is penalties, temperature, top_k, top_p, min_p";
 
 constexpr FieldRule kOpenAiRules[] = {
     // ---- what both endpoints or one of them read
     {"model stream stream_options stop temperature top_p top_k min_p repetition_penalty repeat_penalty "
-     "repeat_last_n presence_penalty frequency_penalty logit_bias n n_cmpl seed max_completion_tokens max_tokens "
-     "n_predict ignore_eos logprobs",
+     "repeat_last_n presence_penalty frequency_penalty logit_bias n n_cmpl best_of seed max_completion_tokens "
+     "max_tokens n_predict ignore_eos logprobs",
      kInBody, kRead},
     {"messages top_logprobs reasoning_effort enable_thinking chat_template_kwargs continue_final_message "
      "add_generation_prompt",
@@ -37,7 +36,6 @@ constexpr FieldRule kOpenAiRules[] = {
     {"user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_retention "
      "prediction parallel_tool_calls",
      kInBody, kHarmless},
-    {"best_of", kInBody, "[1]", kOneAnswer},
     {"suffix", kInBody, R"([""])", "this server only goes on where a text ends"},
     {"tools functions", kInBody, "[[]]", kNoTools},
     {"tool_choice function_call", kInBody, R"(["none", "auto"])", kNoTools},

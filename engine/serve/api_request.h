@@ -17,16 +17,19 @@ struct ApiRequest {
 
     Kind kind = Kind::kChat;
     std::string model;                       // as in the request; empty: left out
-    std::vector<GenerationRequest> prompts;  // one for each choice; none: nothing is asked (Ollama)
-    std::size_t n_choices = 1;               // of each prompt, which lies in `prompts` so many times
+    std::vector<GenerationRequest> prompts;  // none: nothing is asked (Ollama)
+    std::size_t n_choices = 1;               // answers to each prompt, one after another
     std::vector<std::string> stop;           // texts that end an answer and are not part of it
     std::vector<std::string> model_stop;     // the same, of the model itself
-    // To think or not, by whichever of the model's choices; nullopt: as
-    // GenerationRequest::thinking says.
+    // To think or not, by whichever of the model's choices, GenerationRequest::thinking
+    // first where the model has that one; nullopt: as GenerationRequest::thinking says.
     std::optional<bool> think;
     bool stream = false;
     bool include_usage = false;  // for a stream: a last piece with the counts of tokens
     bool echo = false;           // completions: the prompt's text is the beginning of the answer's
+    std::size_t n_answers() const { return prompts.size() * n_choices; }
+    // A copy of the prompt of this answer, with the seed of its choice.
+    GenerationRequest prompt_of(std::size_t answer) const;
     bool wants_log_probabilities() const { return !prompts.empty() && prompts.front().n_alternatives >= 0; }
 };
 

@@ -12,20 +12,15 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::size_t kMostPrompts = 1024;
+constexpr std::size_t kMostPrompts = 1024;  // times the choices of each
 constexpr std::int64_t kMostChoices = 16;
-
-SamplerSettings openai_defaults() {
-    return {.temperature = 1, .top_k = 0, .top_p = 1};
-}
 
 // The common part of both endpoints: everything except the prompt and log probabilities.
 ApiRequest common_of(const nlohmann::json& object, const RequestFields& fields, ApiRequest::Kind kind) {
     check_fields(object, kind == ApiRequest::Kind::kChat ? RequestObject::kChat : RequestObject::kCompletion);
     ApiRequest request;
     request.kind = kind;
-    request.model = fields.text("model");
-    request.stream = fields.boolean("stream", false);
+    read_common(request, fields, false);
     const nlohmann::json& options = fields.object("stream_options");
     check_fields(options, RequestObject::kStreamOptions, "stream_options.");
     request.include_usage = RequestFields(options, "stream_options.").boolean("include_usage", false);
@@ -33,30 +28,45 @@ ApiRequest common_of(const nlohmann::json& object, const RequestFields& fields, 
     return request;
 }
 
-// Puts each prompt there once for each choice, with a seed for each.
-void repeat_prompts(ApiRequest& request, const RequestFields& fields) {
-    const std::int64_t n = fields.integer(fields.one_of({"n", "n_cmpl"}), 1, kMostChoices, 1);
-    request.n_choices = static_cast<std::size_t>(n);
-    std::vector<GenerationRequest> all;
-    for (const GenerationRequest& prompt : request.prompts) {
-        for (std::uint64_t i = 0; i < request.n_choices; ++i) {
-            all.push_back(prompt);
-            if (prompt.sampler.seed != 0) all.back().sampler.seed = answer_seed(prompt.sampler.seed, i);
-        }
+void read_choices(ApiRequest& request, const RequestFields& fields) {
+    const char* const name = fields.one_of({"n", "n_cmpl"});
+    const std::int64_t n = fields.integer(name, 1, kMostChoices, 1);
+    if (fields.integer("best_of", 1, kMostChoices, n) != n) {
+        refuse_field("best_of", *fields.find("best_of"),
+                     std::to_string(n) + ", as many as \"n\": this server gives every answer that it writes");
     }
-    request.prompts = std::move(all);
+    request.n_choices = static_cast<std::size_t>(n);
+    if (request.n_answers() > kMostPrompts) {
+        refuse_field(name, n, "at most " + std::to_string(kMostPrompts) + " answers to all prompts together");
+    }
 }
 
-// Whether the answer goes on where the last message ends. As in other servers of open
-// models, an assistant's last message is a begun answer unless a field says otherwise.
+// Whether the answer goes on where the last message ends: only where a field says so.
 bool continues_last(const RequestFields& fields, const ChatMessage& last) {
-    constexpr const char* kContinue = "continue_final_message";
-    constexpr const char* kBegin = "add_generation_prompt";
-    const bool can = is_begun_answer(last);
-    const bool continues = fields.boolean(kContinue, can && !fields.boolean(kBegin, false));
-    if (continues && !can) refuse_field(kContinue, true, "false, since the last message is no text of the assistant's");
-    if (fields.boolean(kBegin, !continues) == continues) {
-        refuse_field(kBegin, continues, std::string("the reverse of \"") + kContinue + "\"");
+    const nlohmann::json& messages = *fields.find("messages");
+    const std::string at = "messages[" + std::to_string(messages.size() - 1) + "].";
+    std::string said_by;
+    bool continues = false;
+    const auto say = [&](const std::string& name, bool value, bool says) {
+        if (!said_by.empty() && says != continues) {
+            refuse_field(name, value, std::string(value ? "false" : "true") + ", to agree with \"" + said_by + "\"");
+        }
+        if (says && !is_begun_answer(last)) {
+            refuse_field(
+                name, value,
+                std::string(value ? "false" : "true") + ", since the last message is no text of the assistant's");
+        }
+        said_by = name;
+        continues = says;
+    };
+    for (const char* name : {"prefix", "partial"}) {
+        if (RequestFields(messages.back(), at).boolean(name, false)) say(at + name, true, true);
+    }
+    for (const auto& [name, meaning] :
+         {std::pair("continue_final_message", true), std::pair("add_generation_prompt", false)}) {
+        if (fields.find(name) == nullptr) continue;
+        const bool value = fields.boolean(name, false);
+        say(name, value, value == meaning);
     }
     return continues;
 }
@@ -69,12 +79,12 @@ std::vector<GenerationRequest> prompts_of(const RequestFields& fields) {
         throw ApiError(400, std::string("\"prompt\" is missing; expected ") + kExpected + ".", "prompt");
     }
     const bool is_ids = prompt->is_array() && !prompt->empty() && prompt->front().is_number();
-    const nlohmann::json list = prompt->is_string() || is_ids ? nlohmann::json::array({*prompt}) : *prompt;
-    if (!list.is_array() || list.empty() || list.size() > kMostPrompts) {
+    const bool is_one = prompt->is_string() || is_ids;
+    if (!is_one && (!prompt->is_array() || prompt->empty() || prompt->size() > kMostPrompts)) {
         refuse_field("prompt", *prompt, std::string(kExpected) + ", at most " + std::to_string(kMostPrompts));
     }
     std::vector<GenerationRequest> prompts;
-    for (const nlohmann::json& one : list) {
+    const auto add = [&](const nlohmann::json& one) {
         GenerationRequest request;
         request.raw = true;
         if (one.is_string()) {
@@ -85,6 +95,11 @@ std::vector<GenerationRequest> prompts_of(const RequestFields& fields) {
             refuse_field("prompt", one, kExpected);
         }
         prompts.push_back(std::move(request));
+    };
+    if (is_one) {
+        add(*prompt);
+    } else {
+        for (const nlohmann::json& one : *prompt) add(one);
     }
     return prompts;
 }
@@ -114,11 +129,21 @@ std::string thinking_of(const RequestFields& fields) {
 int limit_of(const RequestFields& fields, int least, int fallback) {
     constexpr std::int64_t kMostAnswerTokens = 100'000'000;
     const char* name = fields.one_of({"max_completion_tokens", "max_tokens", "n_predict"});
-    if (const nlohmann::json* given = fields.find(name); given != nullptr && given->dump() == "-1") return -1;
+    if (const nlohmann::json* given = fields.find(name);
+        given != nullptr && !given->is_number_unsigned() && *given == -1) {
+        return -1;
+    }
     return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback, "-1"));
 }
 
 }  // namespace
+
+GenerationRequest ApiRequest::prompt_of(std::size_t answer) const {
+    GenerationRequest prompt = prompts[answer / n_choices];
+    std::uint64_t& seed = prompt.sampler.seed;  // 0: the engine draws one
+    if (seed != 0) seed = answer_seed(seed, answer % n_choices);
+    return prompt;
+}
 
 ApiRequest parse_chat_request(std::string_view body) {
     const nlohmann::json object = parse_body(body);
@@ -127,7 +152,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     GenerationRequest answer;
     answer.messages = messages_of(fields, RequestObject::kMessage);
     answer.continue_last = continues_last(fields, answer.messages.back());
-    answer.sampler = sampler_of(fields, openai_defaults());
+    answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = thinking_of(fields);
     answer.ignore_end = fields.boolean("ignore_eos", false);
     answer.max_tokens = std::max(0, limit_of(fields, 1, -1));
@@ -138,7 +163,7 @@ ApiRequest parse_chat_request(std::string_view body) {
     }
     if (wanted) answer.n_alternatives = static_cast<int>(alternatives);
     request.prompts.push_back(std::move(answer));
-    repeat_prompts(request, fields);
+    read_choices(request, fields);
     return request;
 }
 
@@ -151,7 +176,7 @@ ApiRequest parse_completion_request(std::string_view body) {
     // As other servers do it: a client that renders a chat template itself, or asks for
     // what belongs between two texts, writes special tokens into the prompt.
     const bool parse_special = fields.boolean("parse_special", true);
-    const SamplerSettings sampler = sampler_of(fields, openai_defaults());
+    const SamplerSettings sampler = sampler_of(fields, kPlainSampling);
     const int limit = limit_of(fields, 0, 16);
     const bool ignore_end = fields.boolean("ignore_eos", false);
     const bool wanted = fields.find("logprobs") != nullptr;
@@ -165,7 +190,7 @@ ApiRequest parse_completion_request(std::string_view body) {
         if (wanted) prompt.n_alternatives = alternatives;
         prompt.score_prompt = wanted && request.echo;
     }
-    repeat_prompts(request, fields);
+    read_choices(request, fields);
     return request;
 }
 

@@ -14,7 +14,7 @@
 
 namespace offstage::engine {
 
-// What replies say of themselves.
+// The fields that name an answer.
 struct ReplyLabel {
     std::string model;
     std::string id;            // of this answer, random
@@ -31,7 +31,7 @@ class ReplyWriter {
     using Json = nlohmann::ordered_json;
 
     ReplyWriter(const ApiRequest& request, ReplyLabel label)
-        : label_(std::move(label)), choices_(std::max<std::size_t>(1, request.prompts.size())) {}
+        : label_(std::move(label)), choices_(std::max<std::size_t>(1, request.n_answers())) {}
     virtual ~ReplyWriter() = default;
     ReplyWriter(const ReplyWriter&) = delete;
     ReplyWriter& operator=(const ReplyWriter&) = delete;

@@ -1,5 +1,6 @@
 #include "engine/serve/request_fields.h"
 
+#include <cmath>
 #include <limits>
 
 #include "engine/error.h"
@@ -58,9 +59,13 @@ std::int64_t RequestFields::integer(const char* name, std::int64_t low, std::int
                                     const char* also) const {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return fallback;
-    // Larger than int64 is out of every range here.
-    const bool fits = value->is_number_integer() &&
-                      (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high));
+    // Larger than int64 is out of every range here. Some programs write 40.0 for 40.
+    constexpr double kExact = 9007199254740992;  // 2^53: larger floats are no exact integers
+    const double real = value->is_number_float() ? value->get<double>() : 0;
+    const bool fits = value->is_number_float() ? std::abs(real) <= kExact && std::trunc(real) == real
+                                               : value->is_number_integer() &&
+                                                     (!value->is_number_unsigned() ||
+                                                      value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high));
     if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
         refuse_field(path_ + name, *value,
                      (also == nullptr ? std::string() : std::string(also) + " or ") + "an integer from " +

@@ -32,7 +32,8 @@ class RequestFields {
     const char* one_of(std::initializer_list<const char*> names) const;
     // Refuses two fields for one thing that contradict each other.
     void check_same(const char* name, const RequestFields& other, const char* other_name) const;
-    // also: a value that the caller takes besides these, for the message.
+    // A float without a fraction is one, too. also: a value that the caller takes besides
+    // these, for the message.
     std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback,
                          const char* also = nullptr) const;
     float number(const char* name, double low, double high, float fallback) const;

@@ -15,6 +15,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kMostBiases = 1024;
 constexpr std::size_t kLongestStop = 1024;  // bytes
 
 // Of tokens, by their ids: {"15043": -100}.
@@ -23,11 +24,14 @@ std::vector<std::pair<TokenId, float>> bias_of(const RequestFields& fields) {
     std::vector<std::pair<TokenId, float>> biases;
     const nlohmann::json* given = fields.find(kName);
     if (given == nullptr || *given == nlohmann::json(false) || *given == nlohmann::json::array()) return biases;
-    if (!given->is_object()) refuse_field(kName, *given, "an object of token ids and numbers");
+    if (!given->is_object() || given->size() > kMostBiases) {
+        refuse_field(kName, *given, "an object of token ids and numbers, at most " + std::to_string(kMostBiases));
+    }
     for (const auto& [name, value] : given->items()) {
         TokenId id = 0;
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-        if (error != std::errc() || end != name.data() + name.size() || id < 0) {
+        // Without leading zeros no id is there twice, since no name is.
+        if (error != std::errc() || end != name.data() + name.size() || name != std::to_string(id) || id < 0) {
             refuse_field(kName, name, "token ids as names");
         }
         biases.emplace_back(id, RequestFields(*given, "logit_bias.").number(name.c_str(), -100, 100, 0));

@@ -398,7 +398,7 @@ class TestServe : public QObject {
                 most_often({}));
     }
 
-    void begunAnswer_isContinued() {
+    void begunAnswer_isContinuedOnDemand() {
         GenerationRequest request = story(12);
         const GenerationResult whole = own(request);
         const std::size_t cut = whole.text.find(' ', whole.text.size() / 2);
@@ -409,11 +409,18 @@ class TestServe : public QObject {
         request.messages.push_back({Role::kAssistant, whole.text.substr(0, cut)});
         request.continue_last = true;
         const GenerationResult expected = own(request);
-        const HttpResponse response = m_demo->post(kChat, chat_body({{QStringLiteral("messages"), messages}}));
+        const auto text_with = [&](const QJsonObject& more) {
+            const HttpResponse response = m_demo->post(kChat, chat_body(more));
+            return choice_of_reply(response)[QStringLiteral("message")][QStringLiteral("content")]
+                .toString()
+                .toStdString();
+        };
         const std::string text =
-            choice_of_reply(response)[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString();
+            text_with({{QStringLiteral("messages"), messages}, {QStringLiteral("continue_final_message"), true}});
         QCOMPARE(text, expected.text);
         QVERIFY(text.starts_with(whole.text.substr(cut)));
+        request.continue_last = false;  // a message of its own, unless a field says otherwise
+        QCOMPARE(text_with({{QStringLiteral("messages"), messages}}), own(request).text);
     }
 
     void requestsThatTheEngineRefuses_are400() {

@@ -266,16 +266,51 @@ class TestServeParts : public QObject {
         const ApiRequest request =
             parse_completion_request(R"({"prompt": ["a", "b"], "n": 2, "seed": 5, "echo": true, "stop": null})");
         QCOMPARE(request.n_choices, std::size_t{2});
-        QCOMPARE(request.prompts.size(), std::size_t{4});
+        QCOMPARE(request.prompts.size(), std::size_t{2});  // each lies there once
+        QCOMPARE(request.n_answers(), std::size_t{4});
         for (const std::size_t i : {0, 1, 2, 3}) {
-            QCOMPARE(request.prompts[i].raw_prompt, std::string(i < 2 ? "a" : "b"));
-            QCOMPARE(request.prompts[i].sampler.seed == 5, i % 2 == 0);
+            QCOMPARE(request.prompt_of(i).raw_prompt, std::string(i < 2 ? "a" : "b"));
+            QCOMPARE(request.prompt_of(i).sampler.seed == 5, i % 2 == 0);
         }
-        QCOMPARE(request.prompts[1].sampler.seed, request.prompts[3].sampler.seed);
+        QCOMPARE(request.prompt_of(1).sampler.seed, request.prompt_of(3).sampler.seed);
         // Without a seed the engine draws one for each.
         const ApiRequest drawn = parse_chat_request(R"({"messages": [{"role": "user", "content": "a"}], "n_cmpl": 3})");
-        QCOMPARE(drawn.prompts.size(), std::size_t{3});
-        for (const GenerationRequest& one : drawn.prompts) QCOMPARE(one.sampler.seed, std::uint64_t{0});
+        QCOMPARE(drawn.n_answers(), std::size_t{3});
+        for (const std::size_t i : {0, 1, 2}) QCOMPARE(drawn.prompt_of(i).sampler.seed, std::uint64_t{0});
+    }
+
+    void answersAndBiases_haveLimits() {
+        const auto prompts = [](int n_prompts, int n) {
+            QByteArray list = QByteArray("\"a\",").repeated(n_prompts);
+            list.chop(1);
+            return "{\"prompt\": [" + list.toStdString() + "], \"n\": " + std::to_string(n) + "}";
+        };
+        QCOMPARE(parse_completion_request(prompts(64, 16)).n_answers(), std::size_t{1024});
+        const QString answers = refusal_of([&] { static_cast<void>(parse_completion_request(prompts(65, 16))); });
+        QVERIFY2(answers.startsWith(QStringLiteral("400 \"n\" is 16; expected at most 1024 answers")),
+                 qPrintable(answers));
+        const auto biases = [](int n) {
+            std::string list;
+            for (int i = 0; i < n; ++i) list += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\": 1";
+            return R"({"prompt": "a", "best_of": 1, "logit_bias": {)" + list + "}}";
+        };
+        QCOMPARE(parse_completion_request(biases(1024)).prompts[0].sampler.logit_bias.size(), std::size_t{1024});
+        const QString many = refusal_of([&] { static_cast<void>(parse_completion_request(biases(1025))); });
+        QVERIFY2(many.startsWith(QStringLiteral("400 \"logit_bias\" is an object; expected")), qPrintable(many));
+    }
+
+    void integers_mayBeWrittenAsFloats() {
+        const auto read = [](const char* limit) {
+            return parse_completion_request(std::string(R"({"prompt": "a", "top_k": 40.0, "max_tokens": )") + limit +
+                                            "}")
+                .prompts[0];
+        };
+        QCOMPARE(read("7.0").max_tokens, 7);
+        QCOMPARE(read("7.0").sampler.top_k, 40);
+        QVERIFY(read("-1.0").max_tokens == 0 && !read("-1.0").prompt_only);
+        for (const char* limit : {"7.5", "1e300", "-2.0"}) {
+            QVERIFY(refusal_of([&] { read(limit); }).startsWith(QStringLiteral("400 \"max_tokens\" is ")));
+        }
     }
 
     void promptsOfSeveralChoices_countOnce() {
@@ -290,17 +325,18 @@ class TestServeParts : public QObject {
         QCOMPARE(totals.answer_tokens, std::int64_t{12});
     }
 
-    void lastMessageOfTheAssistant_isABegunAnswer_data() {
+    void lastMessageOfTheAssistant_isContinuedOnDemand_data() {
         QTest::addColumn<QByteArray>("more");
         QTest::addColumn<bool>("begun");
-        QTest::newRow("nothing said") << QByteArray("") << true;
+        QTest::newRow("nothing said") << QByteArray("") << false;
         QTest::newRow("vLLM") << QByteArray(R"(, "continue_final_message": true, "add_generation_prompt": false)")
                               << true;
         QTest::newRow("no prompt for a new one") << QByteArray(R"(, "add_generation_prompt": false)") << true;
         QTest::newRow("not continued") << QByteArray(R"(, "continue_final_message": false)") << false;
         QTest::newRow("a new one") << QByteArray(R"(, "add_generation_prompt": true)") << false;
+        QTest::newRow("continued") << QByteArray(R"(, "continue_final_message": true)") << true;
     }
-    void lastMessageOfTheAssistant_isABegunAnswer() {
+    void lastMessageOfTheAssistant_isContinuedOnDemand() {
         QFETCH(QByteArray, more);
         QFETCH(bool, begun);
         const std::string body = R"({"messages": [{"role": "user", "content": "Hi"},
@@ -309,11 +345,37 @@ class TestServeParts : public QObject {
         QCOMPARE(parse_chat_request(body).prompts[0].continue_last, begun);
     }
 
+    void markedMessage_isContinued_unlessAFieldContradicts() {
+        const auto continues = [](const std::string& mark, const std::string& more) {
+            return parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "Yes", )" +
+                                      ("\"" + mark + "\": true}]") + more + "}")
+                .prompts[0]
+                .continue_last;
+        };
+        for (const char* mark : {"prefix", "partial"}) {
+            QVERIFY(continues(mark, ""));
+            QVERIFY(continues(mark, R"(, "add_generation_prompt": false)"));
+            QCOMPARE(refusal_of([&] { continues(mark, R"(, "continue_final_message": false)"); }),
+                     QStringLiteral("400 \"continue_final_message\" is false; expected true, to agree with "
+                                    "\"messages[1].%1\".")
+                         .arg(QLatin1String(mark)));
+            QCOMPARE(refusal_of([&] { continues(mark, R"(, "add_generation_prompt": true)"); }),
+                     QStringLiteral("400 \"add_generation_prompt\" is true; expected false, to agree with "
+                                    "\"messages[1].%1\".")
+                         .arg(QLatin1String(mark)));
+        }
+    }
+
     void callsOfTools_areNoBegunAnswer() {
         QVERIFY(!parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant",
             "content": null, "tool_calls": [{"function": {"name": "g", "arguments": "{}"}}]}]})")
                      .prompts[0]
                      .continue_last);
+    }
+
+    void bestOf_asManyAsAnswers_isTaken() {
+        QCOMPARE(parse_completion_request(R"({"prompt": "a", "n": 3, "best_of": 3})").n_answers(), std::size_t{3});
     }
 
     void seedZero_isASeed() {
@@ -388,7 +450,11 @@ class TestServeParts : public QObject {
         chat("nothing to go on with", R"(, "continue_final_message": true)",
              R"("continue_final_message" is true; expected false, since the last message)");
         chat("no beginning", R"(, "add_generation_prompt": false)",
-             R"("add_generation_prompt" is false; expected the reverse of "continue_final_message")");
+             R"("add_generation_prompt" is false; expected true, since the last message)");
+        chat("bias of a zero before", R"(, "logit_bias": {"7": 1, "07": 2})",
+             R"("logit_bias" is "07"; expected token ids as names)");
+        chat("best of three", R"(, "n": 2, "best_of": 3)",
+             R"("best_of" is 3; expected 2, as many as "n": this server gives every answer)");
         chat("tools", R"(, "tools": [{}])", R"("tools" is a list of 1; expected none: this server calls no tools.)");
         chat("form", R"(, "response_format": {"type": "json_object"})",
              R"("response_format" is an object; expected {"type":"text"}: answers are not held to a form.)");
@@ -429,7 +495,11 @@ class TestServeParts : public QObject {
         other("both", true,
               R"({"messages": [{"role": "assistant", "content": "x"}], "continue_final_message": true,
                   "add_generation_prompt": true})",
-              R"("add_generation_prompt" is true; expected the reverse of "continue_final_message")");
+              R"("add_generation_prompt" is true; expected false, to agree with "continue_final_message")");
+        other("neither", true,
+              R"({"messages": [{"role": "assistant", "content": "x"}], "continue_final_message": false,
+                  "add_generation_prompt": false})",
+              R"("add_generation_prompt" is false; expected true, to agree with "continue_final_message")");
         message("calls of another kind", R"("role": "assistant", "tool_calls": [{"type": "custom", "function": {}}])",
                 R"("messages[0].tool_calls[0].type" is "custom"; expected "function")");
         message("no call", R"("role": "assistant", "tool_calls": [{"id": "1"}])",
