@@ -7,6 +7,7 @@
 
 #include "engine/run/generation.h"
 #include "engine/run/model_summary.h"
+#include "engine/run/sampler_settings.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/api_request.h"
 #include "engine/serve/request_fields.h"

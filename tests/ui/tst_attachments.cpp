@@ -345,6 +345,38 @@ class TestAttachments : public QObject {
         QVERIFY(chips(f).isEmpty());
     }
 
+    // A cleared document emits contentsChanged while it keeps a list of its cursors aside:
+    // one that was destroyed then was written to at every later change, in memory that
+    // belonged to others by then.
+    void pastedText_clearedUnanswered_leavesNoCursorBehind() {
+        QPlainTextEdit edit;
+        QWidget parent;  // is not shown, so that hiding the question takes no memory
+        PasteOffer offer(edit, &parent);
+        edit.insertPlainText(QString(PasteOffer::kLongPaste + 1, u'x'));
+        offer.pasted(0, PasteOffer::kLongPaste + 1);
+        QVERIFY(!offer.isHidden());
+        std::vector<std::vector<char>> others;  // where the cursor would have been
+        others.reserve(2000);
+        connect(edit.document(), &QTextDocument::contentsChanged, &parent, [&] {
+            if (!others.empty()) {
+                return;
+            }
+            for (std::size_t bytes = 24; bytes <= 128; bytes += 8) {
+                for (int i = 0; i < 100; ++i) others.emplace_back(bytes, '\0');
+            }
+        });
+        edit.clear();
+        QVERIFY(offer.isHidden() && !others.empty());
+        edit.document()->disconnect(&parent);
+        edit.insertPlainText(QStringLiteral("a short one"));
+        edit.clear();
+        for (const std::vector<char>& other : others) {
+            QVERIFY(std::all_of(other.begin(), other.end(), [](char c) { return c == 0; }));
+        }
+        offer.pasted(0, 0);
+        QVERIFY(offer.isHidden());
+    }
+
     // A file that is called like a text that was pasted and sent is no pasted text: the
     // stored draft does not keep it.
     void paste_sent_leavesNoName() {

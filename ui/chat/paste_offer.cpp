@@ -19,13 +19,14 @@ PasteOffer::PasteOffer(QPlainTextEdit& edit, QWidget* parent)
     hide();
     connect(attach, &QPushButton::clicked, this, &PasteOffer::accepted);
     connect(keep, &QPushButton::clicked, this, [this] {
-        close();
+        hide();
         m_edit.setFocus();
     });
-    // Also where another conversation's draft takes its place.
+    // Also where another conversation's draft takes its place. A document that is cleared
+    // emits this while it keeps a list of its cursors, so none may be destroyed here.
     connect(edit.document(), &QTextDocument::contentsChanged, this, [this] {
         if (!m_range.hasSelection()) {
-            close();
+            hide();
         }
     });
 }
@@ -36,7 +37,7 @@ void PasteOffer::pasted(int from, int to) {
     m_range.setPosition(to, QTextCursor::KeepAnchor);
     const qint64 bytes = text().toUtf8().size();
     if (bytes <= kLongPaste || bytes > kLargestAttachment) {
-        close();
+        hide();
         return;
     }
     m_question->setText(tr("A long text (%1): attach it as a file?").arg(bytesText(static_cast<quint64>(bytes))));
@@ -49,13 +50,7 @@ QString PasteOffer::text() const {
 }
 
 void PasteOffer::removeText() {
-    QTextCursor range = m_range;  // the change itself ends the question
-    range.removeSelectedText();
-    close();
-}
-
-void PasteOffer::close() {
-    m_range = {};
+    m_range.removeSelectedText();
     hide();
 }
 

@@ -28,8 +28,6 @@ class PasteOffer : public QWidget {
     void accepted();  // text() is to be a file
 
   private:
-    void close();
-
     QPlainTextEdit& m_edit;
     QTextCursor m_range;
     QLabel* m_question;
