@@ -33,6 +33,7 @@ bool is_json(std::string type) {
 }
 
 constexpr const char* kNoMemory = "There is not enough memory for this request.";
+
 HttpReply json_reply(std::string body) {
     HttpReply http;
     http.body = std::move(body);
