@@ -103,6 +103,9 @@ bool is_redundant(std::string_view tensor, const ModelSpec& spec);
 void configure_qwen35_layers(GgufConfig& c);
 // Gives each layer separate heads and positions.
 void configure_gemma4(GgufConfig& c);
+// Which layers have a window, by attention.sliding_window_pattern: a list, or the period of
+// those without.
+void configure_windows(GgufConfig& c);
 
 // ---- rotary positions, in gguf_rope.cpp
 

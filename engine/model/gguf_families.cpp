@@ -171,6 +171,27 @@ void configure_glm4(GgufConfig& c) {
     c.take("rotary_dim", "rope.dimension_count");
 }
 
+void configure_ernie45(GgufConfig& c) {
+    c.take("moe_num_shared_experts", "expert_shared_count", 0);
+    c.take("moe_layer_start_index", "leading_dense_block_count", 0);
+    c.take("moe_layer_interval", "interleave_moe_layer_step", 1);
+}
+
+void configure_bailing2(GgufConfig& c) {
+    configure_glm4(c);
+    c.take("num_shared_experts", "expert_shared_count", 0);
+    c.take("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length");
+    c.set("moe_router_enable_expert_bias", c.any_layer_has("exp_probs_b.bias"));
+    if (c.metadata().integer(c.key("expert_gating_func"), 0, 4, 2) != 2) {
+        c.set("score_function", "softmax", c.key("expert_gating_func"));
+    }
+}
+
+void configure_exaone(GgufConfig& c) {
+    configure_bailing2(c);
+    configure_windows(c);
+}
+
 void configure_minimax(GgufConfig& c) {
     configure_small(c);
     c.take("rotary_dim", "rope.dimension_count");
@@ -301,6 +322,9 @@ std::span<const GgufFamily> gguf_families() {
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),
+        interleaved(row(kErnie45Moe, "ernie4_5-moe", configure_ernie45)),
+        row(kExaoneMoe, "exaone-moe", configure_exaone),
+        row(kBailingMoe2, "bailingmoe2", configure_bailing2),
         row(kMinimaxM2, "minimax-m2", configure_minimax),
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),

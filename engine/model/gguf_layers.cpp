@@ -41,6 +41,23 @@ void configure_qwen35_layers(GgufConfig& c) {
     if (!recurrent.empty()) set_types(key, [&](auto l) { return recurrent[l] != 0; });
 }
 
+void configure_windows(GgufConfig& c) {
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
+    const std::string key = c.key("attention.sliding_window_pattern");
+    const GgufValue* const value = c.metadata().find(key);
+    if (value == nullptr) return;
+    if (std::holds_alternative<std::int64_t>(*value)) {
+        c.take("sliding_window_pattern", "attention.sliding_window_pattern");
+        return;
+    }
+    const std::span<const std::int64_t> windowed = c.metadata().integers(key);
+    if (windowed.size() < n_layers) c.metadata().reject(key, messages::a_list_of_booleans(n_layers));
+    json types = json::array();
+    for (std::size_t l = 0; l < n_layers; ++l)
+        types.push_back(windowed[l] != 0 ? "sliding_attention" : "full_attention");
+    c.set("layer_types", types, key);
+}
+
 void configure_gemma4(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
     const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();

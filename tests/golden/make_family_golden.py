@@ -18,7 +18,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
+                          DeepseekV3ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
+                          ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
@@ -49,6 +50,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
            "dots1": (Dots1Config, Dots1ForCausalLM),
+           "ernie4_5_moe": (Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM),
+           "exaone_moe": (ExaoneMoeConfig, ExaoneMoeForCausalLM),
            "gemma4": (Gemma4TextConfig, Gemma4ForCausalLM),
            "gpt_oss": (GptOssConfig, GptOssForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
@@ -61,7 +64,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "qwen2_moe": (Qwen2MoeConfig, Qwen2MoeForCausalLM)}
 
 # Where the default seed makes a model that rounding to bf16 turns, or is far from one that is sound.
-SEEDS = {"qwen3_moe_yarn_f32": 11, "phimoe_bf16": 4584, "phimoe_longrope_f32": 2209, "phimoe_longrope_long_f32": 3223}
+SEEDS = {"qwen3_moe_yarn_f32": 11, "phimoe_bf16": 4584, "phimoe_longrope_f32": 2209, "phimoe_longrope_long_f32": 3223,
+         "exaone_moe_bf16": 3008, "bailing_moe2_bf16": 3015, "ernie45_moe_interval_f32": 3009}
 
 # Keys of DeepSeek's own config.json that transformers does not read.
 DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux=True)
@@ -76,6 +80,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   tower  as Qwen3.5 and Gemma 4 are published: the language model's part of a model that sees, with tensors of a
 #          vision tower (Qwen: and of a prediction layer), which a reader must leave out, and the experts of a layer in
 #          two tensors
+#   bailing  GLM-4.5's model under the names of Ling 2, whose own code no transformers has: computed before it is renamed
 #   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
 CASES = {
     "qwen3_moe_bf16": (
@@ -258,6 +263,37 @@ CASES = {
              intermediate_size=56, first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=2.5,
              norm_topk_prob=True, sliding_window=None, rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict(v4=True, extra=dict(scoring_func="sigmoid"))),
+    "ernie45_moe_bf16": (
+        "ernie4_5_moe", torch.bfloat16,
+        dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4, moe_num_experts=12,
+             moe_k=3, moe_num_shared_experts=2, moe_intermediate_size=16, intermediate_size=64,
+             moe_layer_start_index=1, moe_layer_end_index=3, moe_layer_interval=1, use_bias=False,
+             tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=5e5)),
+        dict(v4=True, extra=dict(moe_use_aux_free=True, use_rmsnorm=True))),
+    "ernie45_moe_interval_f32": (
+        "ernie4_5_moe", torch.float32,
+        dict(hidden_size=24, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=5, moe_num_experts=7,
+             moe_k=2, moe_num_shared_experts=0, moe_intermediate_size=12, intermediate_size=28,
+             moe_layer_start_index=1, moe_layer_end_index=3, moe_layer_interval=2, use_bias=False,
+             tie_word_embeddings=False, rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict()),
+    "exaone_moe_bf16": (
+        "exaone_moe", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5,
+             num_experts=8, num_experts_per_tok=3, num_shared_experts=1, moe_intermediate_size=16,
+             intermediate_size=56, first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=2.5,
+             norm_topk_prob=True, sliding_window=10, sliding_window_pattern="LLLG",
+             layer_types=["sliding_attention"] * 3 + ["full_attention", "sliding_attention"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, longest=40, prompt=30, extra=dict(scoring_func="sigmoid", num_nextn_predict_layers=0))),
+    "bailing_moe2_bf16": (
+        "glm4_moe", torch.bfloat16,
+        dict(hidden_size=48, head_dim=12, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+             n_routed_experts=12, num_experts_per_tok=3, n_shared_experts=1, moe_intermediate_size=16,
+             intermediate_size=56, first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5,
+             norm_topk_prob=True, use_qk_norm=True, attention_bias=False, num_nextn_predict_layers=0,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)),
+        dict(v4=True, bailing=True)),
     "minimax_m2_bf16": (
         "minimax_m2", torch.bfloat16,
         dict(hidden_size=40, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
@@ -370,6 +406,9 @@ def draw_weights(model: torch.nn.Module) -> None:
                 continue
             if key.endswith(".bias"):
                 weight.copy_(0.3 * torch.randn_like(weight))
+                continue
+            if "moe_statics" in key:  # beside probabilities of about one in twelve
+                weight.copy_(0.05 * torch.randn_like(weight))
                 continue
             if key.endswith("_bias") or key.endswith(".sinks"):
                 weight.copy_(0.5 * torch.randn_like(weight))
@@ -489,6 +528,31 @@ def put_below_a_tower(folder: pathlib.Path) -> None:
     }, indent=2, sort_keys=True) + "\n")
 
 
+def rename_as_bailing(folder: pathlib.Path) -> None:
+    path = folder / "model.safetensors"
+    tensors, joined = {}, {}
+    for key, value in load_file(path).items():
+        layer, found, part = key.partition(".self_attn.")
+        if found and part[:2] in ("q_", "k_", "v_") and "proj" in part:
+            joined.setdefault(layer, {})[part[0]] = value
+            continue
+        for old, new in (("embed_tokens", "word_embeddings"), ("self_attn.o_proj", "attention.dense"),
+                         ("self_attn.q_norm", "attention.query_layernorm"),
+                         ("self_attn.k_norm", "attention.key_layernorm"), ("e_score_correction_bias", "expert_bias")):
+            key = key.replace(old, new)
+        tensors[key] = value
+    for layer, parts in joined.items():
+        tensors[layer + ".attention.query_key_value.weight"] = torch.cat([parts[name] for name in "qkv"])
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config.update(architectures=["BailingMoeV2ForCausalLM"], model_type="bailing_moe", score_function="sigmoid",
+                  moe_router_enable_expert_bias=True, num_experts=config.pop("n_routed_experts"),
+                  num_shared_experts=config.pop("n_shared_experts"), use_bias=False,
+                  use_qkv_bias=config.pop("attention_bias"))
+    config.pop("num_local_experts", None)
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def put_experts_in_mxfp4(folder: pathlib.Path) -> None:
     """Codes (experts, rows, blocks, 16), two in a byte, the first one low, and exponents (experts, rows, blocks)."""
     path = folder / "model.safetensors"
@@ -516,7 +580,8 @@ def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chose
     if config.model_type in ("granitemoe", "granitemoeshared", "phimoe", "gpt_oss", "gemma4_text"):
         scores = logits  # of Gemma 4: probabilities
     else:
-        scores = logits.softmax(-1) if bias is None else logits.sigmoid() + bias
+        scores = logits.softmax(-1) if bias is None or config.model_type == "ernie4_5_moe" else logits.sigmoid()
+        scores = scores if bias is None else scores + bias
     margins = []
     n_group = getattr(config, "n_group", None) or 1
     if n_group > 1:
@@ -587,7 +652,8 @@ class Recorder:
         smallest = math.inf
         for i, (logits, _, experts) in self.routing.items():
             layer = self.layers[i]
-            bias = getattr(self.gate_of(layer), "e_score_correction_bias", None)
+            gate = self.gate_of(layer)
+            bias = getattr(getattr(gate, "moe_statics", gate), "e_score_correction_bias", None)
             if bias is None and hasattr(layer, "mlp"):
                 bias = getattr(layer.mlp, "e_score_correction_bias", None)
             smallest = min(smallest, choice_margin(self.model.config, logits, bias, experts),
@@ -727,6 +793,8 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         sys.exit(f"{name}: no sound model among 4000 seeds")
     if CASES[name][3].get("tower") and CASES[name][0] == "gemma4":  # transformers reads its text alone without one
         put_below_gemmas_tower(folder)
+    if CASES[name][3].get("bailing"):
+        rename_as_bailing(folder)
     text = json.dumps({"made_with": VERSIONS, "seed": seed + tried, **golden}, separators=(",", ":"))
     (folder / "golden.json").write_text(text.replace('"cases":', '\n"cases":').replace('{"tokens"', '\n{"tokens"')
                                         .replace('"greedy":', '\n"greedy":') + "\n")

@@ -93,6 +93,9 @@ extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
 extern const Family kOlmoe;
 extern const Family kDots1;
+extern const Family kErnie45Moe;
+extern const Family kExaoneMoe;
+extern const Family kBailingMoe2;
 extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
@@ -145,13 +148,15 @@ std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::stri
 // Qwen3.5's text model, which Qwen3-Next has in most parts, too.
 void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
 std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor);
-// GLM-4.5's layers, which dots.llm1 has, too: dense ones, then sigmoid scores with a bias
-// for the choice, and shared experts. What the configuration may leave out:
+// GLM-4.5's layers, which dots.llm1, EXAONE and Ling 2 have, too: dense ones, then sigmoid
+// scores with a bias for the choice, and shared experts. What the configuration may leave
+// out:
 struct Glm4Defaults {
     std::int64_t n_active = 8;
     bool renormalise = true;
     std::int64_t n_shared = 1;
     std::int64_t n_dense = 1;
+    const char* shared_key = "n_shared_experts";
 };
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
                       const Glm4Defaults& defaults);

@@ -22,7 +22,7 @@ void read_glm4(const ConfigFields& config, ModelSpec& spec) {
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
                       const Glm4Defaults& defaults) {
     MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 1408),
-                                 {"num_local_experts", "n_routed_experts"}, 128, defaults.n_active);
+                                 {"num_local_experts", "num_experts", "n_routed_experts"}, 128, defaults.n_active);
     moe.selection_bias = true;
     moe.router.scoring = kernels::RouterScoring::kSigmoid;
     moe.router.renormalise = config.flag("norm_topk_prob", defaults.renormalise);
@@ -30,12 +30,13 @@ void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const Grouped
     moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1.0));
     moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
     config.expert_groups(moe.router, 1, 1);
-    moe.shared_dim = config.count("n_shared_experts", 0, 1024, defaults.n_shared) * spec.experts.ffn_dim;
+    moe.shared_dim = config.count(defaults.shared_key, 0, 1024, defaults.n_shared) * spec.experts.ffn_dim;
     const std::int64_t n_dense = config.count("first_k_dense_replace", 0, spec.n_layers(), defaults.n_dense);
+    const auto listed = config.layers_of_type("mlp_layer_types", "dense", "sparse", spec.layers.size());
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
-        if (l < n_dense) {
+        if (listed ? (*listed)[static_cast<std::size_t>(l)] : l < n_dense) {
             layer.ffn = DenseFfnSpec{config.dim("intermediate_size", 10944)};
         } else {
             layer.ffn = moe;
