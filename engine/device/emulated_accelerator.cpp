@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -139,6 +140,7 @@ struct EmulatedAccelerator::State {
     std::int64_t dry_moe_layer = -1;            // the layer whose router ran last, counting only layers with experts
     int dry_routed = 0;                         // routers that have run since the last attention
     std::vector<std::int64_t> dry_positions{};  // positions of the step's rows
+    std::map<const std::int32_t*, std::int64_t> dry_choices{};  // drawn choices, by where they lie: how many
     Timeline timeline{};
     CopyThread copies{};
     Clock::time_point last_left = Clock::now();  // when the host last continued its own work
@@ -188,12 +190,23 @@ struct EmulatedAccelerator::State {
     // The first router after an attention chooses for its own layer; later ones guess for
     // the next layers.
     void draw(std::int64_t n, std::int64_t n_active, std::int32_t* experts) {
+        std::int64_t& n_drawn = dry_choices[experts];
+        n_drawn = std::max(n_drawn, n * n_active);
         if (dry_routed == 0) ++dry_moe_layer;
         for (std::int64_t row = 0; row < n; ++row) {
             dry(dry_moe_layer + dry_routed, dry_positions[static_cast<std::size_t>(row)], row, dry_routed > 0,
                 experts + row * n_active);
         }
         ++dry_routed;
+    }
+
+    // Whether a dry run has written anything there.
+    bool has_choices(const void* memory, std::size_t bytes) const {
+        const auto* const begin = static_cast<const std::byte*>(memory);
+        return std::any_of(dry_choices.begin(), dry_choices.end(), [&](const auto& choices) {
+            const auto* const first = reinterpret_cast<const std::byte*>(choices.first);
+            return first < begin + bytes && begin < first + choices.second * std::int64_t{sizeof(std::int32_t)};
+        });
     }
 
     void keep_pace() {
@@ -259,7 +272,7 @@ void EmulatedAccelerator::upload(void* device, const void* host, std::size_t byt
 }
 
 void EmulatedAccelerator::download(void* host, const void* device, std::size_t bytes) {
-    copy_now(host, device, bytes, true);
+    copy_now(host, device, bytes, !state_->dry || state_->has_choices(device, bytes));
 }
 
 void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t bytes) {

@@ -21,9 +21,9 @@ DeviceInfo emulated_info(const HardwareProfile& profile);
 // run_on_host() then is accounted as well, and a run's figures do not depend on the
 // machine at all.
 //
-// A dry run accounts the same and computes nothing: no weight is read, no copy is made,
-// memory is addresses only, and a function draws the experts instead of the router. So
-// the time of a model of any size is known in moments. A dry run needs a profile with a
+// A dry run accounts the same and computes nothing: no weight is read, nothing but choices
+// of experts is copied, memory is addresses only, and a function draws these choices
+// instead of the router. So the time of a model of any size is known in moments. A dry run needs a profile with a
 // host; all of its results except the clock are worthless.
 class EmulatedAccelerator final : public HostBackend {
   public:

@@ -21,17 +21,19 @@ namespace {
 constexpr double kFewestBits = 4;
 constexpr double kMostBitsInRam = 5;
 
-// What one call is about: the request, the device of all its estimates, and what a load
-// may take, bytes.
+// What one call is about: the request, the device of all its estimates, the estimators of
+// its files by their names, and what a load may take, bytes.
 struct Looking {
     const SuggestionRequest& request;
     FitDevice device = {};
+    std::map<std::string, FitEstimator> estimators = {};
     std::uint64_t device_room = 0;
     std::uint64_t room = 0;  // and RAM
 };
 
-FitEstimator estimator_of(Looking& looking, const std::string& synthetic) {
-    return FitEstimator(synthetic, FitEstimator::Text::kWanted, &looking.device);
+FitEstimator& estimator_of(Looking& looking, const std::string& synthetic) {
+    return looking.estimators.try_emplace(synthetic, synthetic, FitEstimator::Text::kWanted, &looking.device)
+        .first->second;
 }
 
 std::string synthetic_name(const CatalogueModel& model, const std::string& type) {
@@ -56,7 +58,7 @@ SuggestedPlace place_of(const FitEstimate& fit) {
 
 void find_room(Looking& looking) {
     const SuggestionRequest& request = looking.request;
-    FitEstimator any = estimator_of(looking, "synthetic:" + catalogue().shapes.front().name);
+    FitEstimator& any = estimator_of(looking, "synthetic:" + catalogue().shapes.front().name);
     const FitEstimate fit = any.estimate(request_at(request, request.contexts.front()), request.held);
     // The device has not got what was asked for.
     if (fit.ram.budget == 0) throw Error(ErrorKind::kOutOfMemory, fit.problem);
@@ -83,15 +85,14 @@ void look_at_file(Looking& looking, Suggestion& file) {
     const SuggestionRequest& request = looking.request;
     file.contexts.clear();
     file.place = SuggestedPlace::kNowhere;
-    std::optional<FitEstimator> estimator;
     for (const std::int64_t wanted : request.contexts) {
         auto& at = file.contexts.emplace_back();
         at.context = std::min(wanted, file.model.context);
         at.short_by = file.file_bytes - std::min(file.file_bytes, looking.room);
         if (at.short_by > 0) continue;
-        if (!estimator) estimator.emplace(estimator_of(looking, synthetic_name(file.model, file.type)));
-        estimator->set_prompt(std::max<std::int64_t>(1, at.context - kSuggestedAnswer));
-        const FitEstimate fit = estimator->estimate(request_at(request, at.context), request.held);
+        FitEstimator& estimator = estimator_of(looking, synthetic_name(file.model, file.type));
+        estimator.set_prompt(std::max<std::int64_t>(1, at.context - kSuggestedAnswer));
+        const FitEstimate fit = estimator.estimate(request_at(request, at.context), request.held);
         const SuggestedPlace place = place_of(fit);
         at.fits = place != SuggestedPlace::kNowhere;
         at.short_by = fit.short_by;
@@ -127,8 +128,8 @@ Suggestion best_file(Looking& looking, const CatalogueModel& model, const std::s
 
 // The costs of the file are measured and kept, and its forecasts follow from them.
 void measure_costs(Looking& looking, const Suggestion& of, const std::stop_token& stop) {
-    FitEstimator estimator = estimator_of(looking, synthetic_name(of.model, of.type));
-    estimator.measure(request_at(looking.request, of.contexts.front().context), looking.request.held, {}, stop);
+    estimator_of(looking, synthetic_name(of.model, of.type))
+        .measure(request_at(looking.request, of.contexts.front().context), looking.request.held, {}, stop);
 }
 
 // Without its separators, in small letters.
