@@ -1,6 +1,7 @@
 // The CUDA backend on the host: opening, queues, memory and graphs, and failures.
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -651,8 +652,13 @@ void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked() {
         cuda_host::hold_streams(false);
         QTRY_VERIFY_WITH_TIMEOUT(cuda_host::has_lost_context(), 60'000);
     } else if (refused.isEmpty()) {
-        release = std::jthread([looks] {
-            while (cuda_host::calls_of("cudaEventQuery") == looks) std::this_thread::yield();
+        release = std::jthread([looks, limit = std::chrono::steady_clock::now() + std::chrono::minutes(5)] {
+            while (cuda_host::calls_of("cudaEventQuery") == looks) {
+                if (std::chrono::steady_clock::now() > limit) {
+                    qFatal("The runtime is not asked: a word is waited for that no kernel writes.");
+                }
+                std::this_thread::yield();
+            }
             cuda_host::hold_streams(false);
         });
     }
