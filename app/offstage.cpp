@@ -272,12 +272,7 @@ int main(int argc, char** argv) {
     // The window first, then the model: prompts typed meanwhile wait.
     QTimer::singleShot(0, &window, [&] {
         const QString model = line.model.isEmpty() ? window.opener().modelToBeginWith() : line.model;
-        if (!model.isEmpty()) {
-            window.opener().open(model);
-        }
-        if (!line.prompt.isEmpty()) {
-            window.core().chat.send(line.prompt);
-        }
+        window.handle({model, line.prompt, false});
         if (!line.screenshot.isEmpty()) {
             takeScreenshot(window, line.screenshot, !line.prompt.isEmpty());
         }

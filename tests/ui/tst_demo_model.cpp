@@ -221,6 +221,23 @@ class TestDemoModel : public QObject {
         QCOMPARE(last().state, Message::State::Done);
     }
 
+    // As --prompt of the first start and of a second one: a question about the program is
+    // the manual's while the demo model is opened, and the model's where another one comes.
+    void promptOfAStart_isAnsweredByTheManual_forTheDemoModelAlone() {
+        const QString question = QStringLiteral("How do I quit?");
+        begin();
+        m_window->handle({m_model, question, false});
+        QVERIFY(m_window->core().engine.state() != State::Ready);
+        QCOMPARE(last().helpPage, QStringLiteral("start"));
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
+        const QTemporaryDir folder;
+        const QString copy = folder.filePath(QStringLiteral("copy"));
+        QVERIFY(QFile::link(m_model, copy));
+        m_window->handle({copy, question, false});
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        QVERIFY(last().helpPage.isEmpty());
+    }
+
     // A context of 192 tokens is full after a few turns: each way on is a button in
     // place.
     void fullContext_goesOnInPlace_data() {

@@ -217,12 +217,12 @@ void MainWindow::answerQuestions() {
         [this](const QString& prompt, MessageId beside) { return isOfTheDemo() && answerFromHelp(prompt, beside); });
 }
 
-// While it loads, only the bundled one is known.
+// While it loads, only the bundled one is known. What is asked then is for that model.
 bool MainWindow::isOfTheDemo() const {
     const auto& model = m_core.engine.model();
-    return model ? engine::is_demo_model(*model)
-                 : m_core.engine.state() == EngineController::State::Loading &&
-                       QString::fromStdString(m_core.engine.loadRequest().model) == m_opener->demoModel();
+    const QString opening = m_opener->opening();
+    const bool isOpen = opening.isEmpty() || opening == QString::fromStdString(m_core.engine.loadRequest().model);
+    return model && isOpen ? engine::is_demo_model(*model) : !opening.isEmpty() && opening == m_opener->demoModel();
 }
 
 bool MainWindow::answerFromHelp(const QString& question, MessageId beside) {

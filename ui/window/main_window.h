@@ -47,7 +47,7 @@ class MainWindow : public QMainWindow {
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
     QMenu* createPopupMenu() override;
-    // Comes to the front with what a second start of the program was made for. A prompt
+    // Comes to the front with what the program, or a second one, was started for. A prompt
     // begins a new conversation; without a model it goes into the input box.
     void handle(const OneInstance::Request& request);
 

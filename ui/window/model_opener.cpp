@@ -150,11 +150,13 @@ void ModelOpener::load(const engine::LoadRequest& request) {
     if (!m_looker) {
         m_looker = new FitWorker(this);
         connect(m_looker, &FitWorker::estimated, this, [this, bar] {
+            m_isLooking = false;
             bar->clearMessage();
             loadNow(m_lookedAt);
             m_core.chat.setHeldFor(*this, {});
         });
         connect(m_looker, &FitWorker::failed, this, [this, bar](const EngineFailure& failure) {
+            m_isLooking = false;
             bar->clearMessage();
             m_core.chat.setHeldFor(*this, {});
             Problem problem;
@@ -166,10 +168,18 @@ void ModelOpener::load(const engine::LoadRequest& request) {
         });
     }
     m_lookedAt = request;
+    m_isLooking = true;
     const QString looking = tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model)));
     bar->showMessage(looking);
     m_core.chat.setHeldFor(*this, looking);  // what is asked now is for that model
     m_looker->ask(request, heldBy(m_core.engine));
+}
+
+QString ModelOpener::opening() const {
+    const bool isLoading = m_core.engine.state() == EngineController::State::Loading;
+    return m_isLooking ? QString::fromStdString(m_lookedAt.model)
+           : isLoading ? QString::fromStdString(m_core.engine.loadRequest().model)
+                       : QString();
 }
 
 void ModelOpener::loadNow(const engine::LoadRequest& request) {

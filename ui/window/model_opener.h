@@ -45,6 +45,8 @@ class ModelOpener : public QObject {
     ModelOpener(QMainWindow& window, Core& core, EmptyState& start, HelpDesk& help, const Options& options);
 
     const QString& demoModel() const { return m_options.demoModel; }
+    // The model that is being opened, also while its files are looked at; empty: none is.
+    QString opening() const;
     DeviceChoices& devices() { return m_devices; }
     const QString& device() const { return m_device; }  // the chosen one
     RecentModels& recent() { return m_recent; }
@@ -111,6 +113,7 @@ class ModelOpener : public QObject {
     std::vector<quint64> m_mayPause;   // downloads that it was answered for
     FitWorker* m_looker = nullptr;     // made when first needed
     engine::LoadRequest m_lookedAt;
+    bool m_isLooking = false;
     QString m_opened;    // the working one
     QString m_loading;   // the one being opened
     QString m_previous;  // the one before a load that failed
