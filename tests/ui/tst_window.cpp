@@ -319,6 +319,36 @@ class TestWindow : public QObject {
         QVERIFY(f.state() == State::Loading);
     }
 
+    // What was refused is not lost where the person deletes it in the box and writes
+    // something else: it is another branch. The same text again is no second one.
+    void refusedPrompt_deletedInTheBox_staysAsABranch() {
+        Script script;
+        script.context = 8;
+        WindowFixture f(script);
+        f.openAndWait();
+        const QString text = QStringLiteral("a prompt that is longer than the context of this model");
+        f.ask(text);
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QPlainTextEdit& edit = test::part<ChatPage>(*f.window).input().edit();
+        QCOMPARE(edit.toPlainText(), text);
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QCOMPARE(f.messages().first().branches, 1);
+        QTest::keyClick(&edit, Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClick(&edit, Qt::Key_Delete);
+        f.stage->setScript({});
+        f.openAndWait();  // another model, with room
+        QTest::keyClicks(&edit, QStringLiteral("short"));
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().first().branches, 2);
+        auto& view = test::part<ChatPage>(*f.window).view();
+        QTest::mouseClick(&test::find<QToolButton>(*view.messageWidget(f.messages().first().id), "The branch before"),
+                          Qt::LeftButton);
+        QTRY_COMPARE(f.messages().first().text, text);
+    }
+
     void generate_promptTooLong_keepsTheText() {
         Script script;
         script.context = 8;

@@ -4,6 +4,19 @@
 
 namespace offstage::ui {
 
+namespace {
+
+Message promptBeside(const Message& other, const QString& text, const QList<Attachment>& attachments) {
+    Message prompt;
+    prompt.text = text;
+    prompt.attachments = attachments;
+    prompt.parent = other.parent;
+    prompt.cut = other.cut;
+    return prompt;
+}
+
+}  // namespace
+
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent)
     : QObject(parent),
       m_engine(engine),
@@ -281,17 +294,30 @@ bool ChatController::send(const QString& prompt, const QList<Attachment>& attach
     if (prompt.trimmed().isEmpty() || !canSend()) {
         return false;
     }
-    removeFailedPrompt();
     clearProblems();
-    Message question;
-    question.kind = Message::Kind::Prompt;
-    question.text = prompt;
-    question.attachments = attachments;
-    question.parent = tree()->leaf();
+    const Message question = nextPrompt(prompt, attachments);
     const MessageId id = m_history.add(m_current, question);
-    m_conversation.append(*tree()->find(id));
+    if (tree()->children(question.parent).size() > 1) {
+        refreshModel();
+    } else {
+        m_conversation.append(*tree()->find(id));
+    }
     ask(id, AnswerWriter::Ask::Prompt);
     return true;
+}
+
+// At the end, or beside a prompt that was never answered, which stays as a branch unless
+// it is the same.
+Message ChatController::nextPrompt(const QString& text, const QList<Attachment>& attachments) {
+    Message end;
+    end.parent = tree()->leaf();
+    const Message* last = tree()->find(end.parent);
+    const bool isFailed = last && last->kind == Message::Kind::Prompt && last->state == Message::State::Failed;
+    const Message prompt = promptBeside(isFailed ? *last : end, text, attachments);
+    if (isFailed && last->text == text && last->attachments == attachments) {
+        removeFailedPrompt();
+    }
+    return prompt;
 }
 
 bool ChatController::answerFromHelp(const QString& question, const QString& text, const QString& page,
@@ -299,14 +325,8 @@ bool ChatController::answerFromHelp(const QString& question, const QString& text
     if (!tree() || isAnswering() || hasWaitingPrompt() || (beside != 0 && !tree()->find(beside))) {
         return false;
     }
-    if (beside == 0) {
-        removeFailedPrompt();
-    }
     clearProblems();
-    Message prompt;
-    prompt.text = question;
-    prompt.parent = beside != 0 ? tree()->find(beside)->parent : tree()->leaf();
-    prompt.cut = beside != 0 ? tree()->find(beside)->cut : std::nullopt;
+    const Message prompt = beside != 0 ? promptBeside(*tree()->find(beside), question, {}) : nextPrompt(question, {});
     Message answer;
     answer.kind = Message::Kind::Answer;
     answer.text = text;
@@ -324,13 +344,7 @@ bool ChatController::editPrompt(MessageId prompt, const QString& text) {
         return false;
     }
     clearProblems();
-    Message question;
-    question.kind = Message::Kind::Prompt;
-    question.text = text;
-    question.attachments = before->attachments;
-    question.parent = before->parent;
-    question.cut = before->cut;
-    const MessageId id = m_history.add(m_current, question);
+    const MessageId id = m_history.add(m_current, promptBeside(*before, text, before->attachments));
     refreshModel();
     ask(id, AnswerWriter::Ask::Prompt);
     return true;
@@ -453,7 +467,6 @@ void ChatController::editFailedPrompt() {
     }
     const QString text = prompt->text;
     const QList<Attachment> attachments = prompt->attachments;
-    removeFailedPrompt();
     clearProblems();
     returnAttachments(m_current, attachments);
     Q_EMIT promptReturned(text);

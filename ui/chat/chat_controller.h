@@ -107,7 +107,8 @@ class ChatController : public QObject {
     void stop();
     // Sends the last prompt again, beside the answer that failed.
     void tryAgain();
-    // Takes a failed prompt out of the conversation and gives it back to the user.
+    // Gives a failed prompt back to the user. It stays in the conversation: another text is
+    // a branch beside it.
     void editFailedPrompt();
     // Takes it out of this conversation and asks it in a new one.
     void askAnew();
@@ -183,6 +184,7 @@ class ChatController : public QObject {
     void offerRoom(ConversationId conversation, MessageId end, const Problem& problem, qint64 tokens);
     void clearProblems();
     void dismissProblems(const std::function<bool(const Message&)>& which);
+    Message nextPrompt(const QString& text, const QList<Attachment>& attachments);
     void removeFailedPrompt();
     void addProblem(ConversationId conversation, const Problem& problem);
     void tell(ConversationId conversation, const Problem& error);
