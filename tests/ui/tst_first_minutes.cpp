@@ -28,6 +28,7 @@
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/persona_bar.h"
@@ -216,6 +217,34 @@ class TestFirstMinutes : public QObject {
 
     // The first row of most searches: it marked nothing, neither in the list nor in the
     // chat.
+    void searchHit_inAnAttachedFile_isShownInIt() {
+        const test::HistoryFolder folder;
+        WindowFixture f({}, {}, folder.path());
+        f.openAndWait();
+        const QString text = QStringLiteral("A line.\n").repeated(200) + QStringLiteral("One quince.\n");
+        ChatController& chat = f.window->core().chat;
+        QVERIFY(chat.send(QStringLiteral("see these"), {{QStringLiteral("other.txt"), 4, QStringLiteral("pear")},
+                                                        {QStringLiteral("fruit.txt"), text.size(), text}}));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const MessageId prompt = f.messages().first().id;
+        part<QAction>(*f.window, "newConversation").trigger();
+        QVERIFY(f.window->core().history.flush());
+        auto& list = part<ConversationList>(*f.window);
+        QTest::keyClicks(&test::child<QLineEdit>(list), QStringLiteral("quince"));
+        QTRY_COMPARE(list.model().rowCount(), 1);
+        const QModelIndex hit = list.model().index(0);
+        QTRY_COMPARE(hit.data(ConversationListModel::PlaceRole).toString(), QStringLiteral("Attached file"));
+        QTest::mouseClick(list.view().viewport(), Qt::LeftButton, {}, list.view().visualRect(hit).center());
+        MessageWidget* widget = part<ChatPage>(*f.window).view().messageWidget(prompt);
+        QVERIFY(widget != nullptr && widget->attachments() != nullptr && widget->attachments()->isUnfolded());
+        QPlainTextEdit* const shown = widget->attachments()->text();
+        QCOMPARE(shown->toPlainText(), text.chopped(1));
+        QCOMPARE(shown->extraSelections().size(), 1);
+        QCOMPARE(shown->extraSelections().first().cursor.selectedText(), QStringLiteral("quince"));
+        QTRY_VERIFY(shown->viewport()->rect().contains(shown->cursorRect().center()));
+        test::picture(*f.window, QStringLiteral("hit-in-a-file"), {1280}, 800);
+    }
+
     void searchHit_inATitle_marksTheWordsOfItsConversation() {
         Script script;
         script.answer = test::longAnswer(400) + " A lantern.";

@@ -541,7 +541,8 @@ class TestHistoryList : public QObject {
         QVERIFY(f.history.flush());
         QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quince"));
         // The list had one row before, too.
-        QTRY_VERIFY(f.list->model().index(0).data(ConversationListModel::ThoughtRole).toBool());
+        QTRY_VERIFY(f.list->model().index(0).data(ConversationListModel::HitRole).toInt() ==
+                    static_cast<int>(SearchHit::Place::Thought));
         QCOMPARE(f.list->model().rowCount(), 1);
         const QModelIndex hit = f.list->model().index(0);
         QCOMPARE(hit.data(ConversationListModel::PlaceRole).toString(), QStringLiteral("Thought"));

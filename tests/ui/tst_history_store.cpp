@@ -236,12 +236,13 @@ class TestHistoryStore : public QObject {
             1);
         QCOMPARE(store.search(QStringLiteral("quin")).size(), 1);
         const SearchHit hit = store.search(QStringLiteral("quin")).first();
-        QVERIFY(hit.inThought);
+        QVERIFY(hit.place == SearchHit::Place::Thought);
         QCOMPARE(hit.message, MessageId(4));
         QCOMPARE(hit.snippet.mid(hit.marks[0].first, hit.marks[0].second), QStringLiteral("quince"));
         const QList<SearchHit> all = store.search(QStringLiteral("pear"));  // the answer, its thought, the prompt
         QCOMPARE(all.size(), 3);
-        QVERIFY(!all[0].inThought && all[1].inThought && !all[2].inThought);
+        using Place = SearchHit::Place;
+        QVERIFY(all[0].place == Place::Text && all[1].place == Place::Thought && all[2].place == Place::Text);
         QCOMPARE(all[1].message, all[0].message);
         QCOMPARE(store.search(QStringLiteral("%%")).size(), 1);  // no word: as it stands
         QVERIFY(indexIsWhole());
@@ -272,7 +273,48 @@ class TestHistoryStore : public QObject {
         }
         ConversationStore store(f.file());
         QCOMPARE(store.search(QStringLiteral("quince")).size(), 1);
-        QVERIFY(store.search(QStringLiteral("quince")).first().inThought);
+        QVERIFY(store.search(QStringLiteral("quince")).first().place == SearchHit::Place::Thought);
+    }
+
+    // Names and texts of a prompt's files, of older files of conversations too.
+    void search_findsAttachedFiles() {
+        HistoryFolder f;
+        const auto prompt = [](MessageId id, const QList<Attachment>& files) {
+            Message m;
+            m.id = id;
+            m.text = QStringLiteral("see these");
+            m.attachments = files;
+            return change::PutMessage{1, m};
+        };
+        const QList<Attachment> files = {{QStringLiteral("fruit.txt"), 9, QStringLiteral("A quince.")},
+                                         {QStringLiteral("list.csv"), 12, QStringLiteral("pear;%% 100\n")}};
+        {
+            Sql sql(f.file());
+            migrate(sql.database(), historyMigrations().first(4));
+            sql(QStringLiteral(
+                "INSERT INTO conversations (id, title, created_ms, changed_ms) VALUES (1, 'old', 0, 0)"));
+            sql(
+                QStringLiteral("INSERT INTO messages (id, conversation, kind, state, text, figures) VALUES "
+                               "(2, 1, 'prompt', 'done', 'x', '{\"attachments\":[{\"name\":\"a.txt\",\"bytes\":3,"
+                               "\"text\":\"a medlar\"}]}'), (3, 1, 'prompt', 'done', 'x', 'no JSON'), "
+                               "(4, 1, 'prompt', 'done', 'x', '{\"attachments\":\"odd\"}'), "
+                               "(5, 1, 'prompt', 'done', 'x', NULL)"));
+        }
+        ConversationStore store(f.file());
+        const auto n = [&store](const char* words) { return store.search(QString::fromUtf8(words)).size(); };
+        QCOMPARE(n("medlar"), 1);
+        store.commit({prompt(6, files)}, 1);
+        QCOMPARE(n("quin"), 1);
+        QCOMPARE(n("list"), 1);
+        QCOMPARE(n("%%"), 1);
+        const SearchHit hit = store.search(QStringLiteral("quince")).first();
+        QVERIFY(hit.place == SearchHit::Place::File);
+        QCOMPARE(hit.message, MessageId(6));
+        QCOMPARE(hit.snippet.mid(hit.marks[0].first, hit.marks[0].second), QStringLiteral("quince"));
+        store.commit({prompt(6, files.last(1))}, 1);
+        QCOMPARE(n("quince"), 0);
+        store.commit({change::RemoveMessage{6}}, 1);
+        QCOMPARE(n("pear"), 0);
     }
 
     void search_followsEditsAndRemovals() {

@@ -245,10 +245,12 @@ void ConversationList::openIndex(const QModelIndex& index) {
     const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
     const bool isHit = m_model->isSearching();
     if (id != 0 && (id != m_chat.current() || isHit) && m_chat.openConversation(id, message)) {
-        const bool inThought = index.data(ConversationListModel::ThoughtRole).toBool();
+        const auto place = static_cast<SearchHit::Place>(index.data(ConversationListModel::HitRole).toInt());
         Q_EMIT opened();
-        if (inThought) {
+        if (place == SearchHit::Place::Thought) {
             Q_EMIT thoughtFound(message);
+        } else if (place == SearchHit::Place::File) {
+            Q_EMIT fileFound(message, m_search->text());
         } else if (isHit) {
             Q_EMIT messageFound(message, m_search->text());
         }

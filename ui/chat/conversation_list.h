@@ -70,6 +70,8 @@ class ConversationList : public QWidget {
     void messageFound(offstage::ui::MessageId message, const QString& words);
     // After opened(): the hit is in the model's thinking before this answer.
     void thoughtFound(offstage::ui::MessageId message);
+    // The same, in a file of this prompt.
+    void fileFound(offstage::ui::MessageId message, const QString& words);
     void searchChanged();
     // An input method wrote this while the list had the focus.
     void composed(QInputMethodEvent* event);

@@ -211,6 +211,13 @@ void ConversationView::showThought(MessageId id) {
     unfoldThought(id, true);
 }
 
+void ConversationView::showFile(MessageId id, const QString& words) {
+    showSource(id, 0);  // makes its widget
+    if (MessageWidget* widget = messageWidget(id)) {
+        widget->showFile(words);
+    }
+}
+
 void ConversationView::flush() {
     m_arrangeQueued = true;  // the messages' requests are processed below, once
     m_pacer.begin();

@@ -57,6 +57,8 @@ class ConversationView : public QAbstractScrollArea {
     void showSource(MessageId id, int offset);
     // Unfolds the thought before this answer.
     void showThought(MessageId id);
+    // Shows the first of the prompt's files that has one of these words, with its hits.
+    void showFile(MessageId id, const QString& words);
     void startEditing(MessageId id);  // in its place
     // The text of promptEdited() or answerEdited() was accepted, or refused: then the
     // editor stays, with the reason.

@@ -6,9 +6,12 @@
 #include <QFontDatabase>
 #include <QPlainTextEdit>
 #include <QTextBlock>
+#include <QTextEdit>
 
+#include "ui/base/found_colours.h"
 #include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
+#include "ui/chat/conversation_find.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -16,6 +19,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kMostShownLines = 16;
+constexpr qsizetype kMostMarked = 1000;
 constexpr int kAboveText = 6;
 constexpr int kAroundText = 22;  // border and padding, of both sides
 
@@ -40,8 +44,54 @@ void MessageAttachments::setAttachments(const QList<Attachment>& attachments) {
     show(-1);
 }
 
+void MessageAttachments::showWords(const QString& words) {
+    const auto placesIn = [&words](const QString& text) {
+        Message message;
+        message.text = text;
+        return placesOfWords(message, words);
+    };
+    const auto firstWith = [this, &placesIn](QString Attachment::*part) {
+        const auto found = std::find_if(m_attachments.begin(), m_attachments.end(), [&](const Attachment& attachment) {
+            return !placesIn(attachment.*part).isEmpty();
+        });
+        return found == m_attachments.end() ? -1 : static_cast<int>(found - m_attachments.begin());
+    };
+    const int inText = firstWith(&Attachment::text);
+    const int index = inText >= 0 ? inText : firstWith(&Attachment::name);
+    if (index < 0) {
+        return;
+    }
+    show(index);
+    m_found = placesIn(m_attachments[index].text);
+    m_found.resize(std::min(m_found.size(), kMostMarked));
+    markFound();
+    if (!m_found.isEmpty()) {
+        QTextCursor first(m_text->document());
+        first.setPosition(m_found.front().first);
+        m_text->setTextCursor(first);
+        // After it was laid out.
+        QMetaObject::invokeMethod(m_text, &QPlainTextEdit::centerCursor, Qt::QueuedConnection);
+    }
+}
+
+void MessageAttachments::markFound() {
+    const FoundColours colours = foundColours(isDark(palette()));
+    QList<QTextEdit::ExtraSelection> marks;
+    for (const auto& [begin, end] : std::as_const(m_found)) {
+        QTextEdit::ExtraSelection mark;
+        mark.cursor = QTextCursor(m_text->document());
+        mark.cursor.setPosition(begin);
+        mark.cursor.setPosition(end, QTextCursor::KeepAnchor);
+        mark.format.setBackground(colours.background);
+        mark.format.setForeground(colours.text);
+        marks.append(mark);
+    }
+    m_text->setExtraSelections(marks);
+}
+
 void MessageAttachments::show(int index) {
     m_shown = index;
+    m_found.clear();
     for (int i = 0; i < m_chips->chips().size(); ++i) {
         m_chips->chips()[i]->setChecked(i == index);
     }
@@ -59,6 +109,7 @@ void MessageAttachments::show(int index) {
             text.chop(1);  // it ends the last line: no empty one follows
         }
         m_text->setPlainText(text);
+        markFound();
     }
     if (m_text) {
         m_text->setVisible(index >= 0);
@@ -77,6 +128,7 @@ void MessageAttachments::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange && m_text) {
         restyle();
+        markFound();
     }
 }
 

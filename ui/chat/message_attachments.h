@@ -23,6 +23,9 @@ class MessageAttachments : public QWidget {
     bool isUnfolded() const { return m_shown >= 0; }
     QPlainTextEdit* text() const { return m_text; }  // null: none was ever unfolded
     int layoutFor(int width);                        // returns the height
+    // Unfolds the first file that has one of these words, in its text or else in its name,
+    // and marks them there.
+    void showWords(const QString& words);
 
   Q_SIGNALS:
     void heightChanged();
@@ -33,12 +36,14 @@ class MessageAttachments : public QWidget {
   private:
     void restyle();
     void show(int index);
+    void markFound();
     int linesFor(int width) const;
 
     QList<Attachment> m_attachments;
     AttachmentChips* m_chips;
     QPlainTextEdit* m_text = nullptr;
     int m_shown = -1;
+    QList<QPair<int, int>> m_found;  // in the shown text
 };
 
 }  // namespace offstage::ui

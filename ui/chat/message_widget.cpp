@@ -167,6 +167,12 @@ void MessageWidget::showAttachments() {
     m_attachments->setVisible(!m_message.attachments.isEmpty());
 }
 
+void MessageWidget::showFile(const QString& words) {
+    if (m_attachments) {
+        m_attachments->showWords(words);
+    }
+}
+
 void MessageWidget::showCut() {
     if (!m_message.cut) {
         delete std::exchange(m_cut, nullptr);

@@ -36,6 +36,7 @@ class MessageWidget : public QWidget {
     ThoughtBlock* thought() const { return m_thought; }  // null: there was none
     void setThoughtUnfolded(bool unfolded);
     MessageAttachments* attachments() const { return m_attachments; }  // null: no files
+    void showFile(const QString& words);                               // MessageAttachments::showWords()
     // Text that the message already holds, not yet shown.
     void appendText(const QString& text);
     void setIsLast(bool last);

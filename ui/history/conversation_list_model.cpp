@@ -68,8 +68,8 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
             return row.conversation;
         case MessageRole:
             return row.message;
-        case ThoughtRole:
-            return found && row.inThought;
+        case HitRole:
+            return static_cast<int>(found ? row.place : SearchHit::Place::Text);
         case PlaceRole:
             return placeOf(m_rows[index.row()]);
         case FolderRole:
@@ -142,8 +142,10 @@ QString ConversationListModel::placeOf(const Row& row) const {
     if (const QString& folder = m_history.info(row.hit.conversation).folder; !folder.isEmpty()) {
         places << folder;
     }
-    if (row.hit.message != 0 && row.hit.inThought) {
+    if (row.hit.message != 0 && row.hit.place == SearchHit::Place::Thought) {
         places << tr("Thought", "where a search found something");
+    } else if (row.hit.message != 0 && row.hit.place == SearchHit::Place::File) {
+        places << tr("Attached file", "where a search found something");
     }
     return places.join(QStringLiteral(" · "));
 }

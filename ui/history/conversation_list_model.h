@@ -18,7 +18,7 @@ class ConversationListModel : public QAbstractListModel {
         ConversationRole = Qt::UserRole + 1,  // quint64; 0: the row is a folder
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
-        ThoughtRole,                          // bool: the hit is in the model's thinking
+        HitRole,                              // int: SearchHit::Place of the hit
         PlaceRole,                            // QString: of a hit, its folder and "Thought"; else empty
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
         TitleMarksRole,                       // the same in the title, of a hit there

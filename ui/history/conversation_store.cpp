@@ -291,40 +291,45 @@ StoredConversation ConversationStore::load(ConversationId id) {
 }
 
 QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
-    // Newest first is also what FTS5 can give without ranking every match.
-    static constexpr char kWords[] =
-        "SELECT messages.id, conversation, kind, messages.created_ms, "
-        "snippet(message_text, 0, char(2), char(3), char(8230), 14) "
-        "FROM message_text JOIN messages ON messages.id = message_text.rowid "
-        "JOIN conversations ON conversations.id = conversation "
-        "WHERE message_text MATCH ? AND deleted_by IS NULL ORDER BY message_text.rowid DESC LIMIT ?";
-    static constexpr char kLiteral[] =
-        "SELECT messages.id, conversation, kind, messages.created_ms, "
-        "substr(messages.text, max(1, instr(messages.text, ?) - 40), 120) "
-        "FROM messages JOIN conversations ON conversations.id = conversation "
-        "WHERE instr(messages.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
-    static constexpr char kThoughtWords[] =
-        "SELECT messages.id, conversation, kind, messages.created_ms, "
-        "snippet(thought_text, 0, char(2), char(3), char(8230), 14) "
-        "FROM thought_text JOIN messages ON messages.id = thought_text.rowid "
-        "JOIN conversations ON conversations.id = conversation "
-        "WHERE thought_text MATCH ? AND deleted_by IS NULL ORDER BY thought_text.rowid DESC LIMIT ?";
-    static constexpr char kThoughtLiteral[] =
-        "SELECT messages.id, conversation, kind, messages.created_ms, "
-        "substr(thoughts.text, max(1, instr(thoughts.text, ?) - 40), 120) "
-        "FROM message_thoughts AS thoughts JOIN messages ON messages.id = thoughts.id "
-        "JOIN conversations ON conversations.id = conversation "
-        "WHERE instr(thoughts.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
+    // Newest first is also what FTS5 can give without ranking every match. char(2),
+    // char(3): kMarkBegin, kMarkEnd.
+    static const auto statements = [](const char* index, const char* source) {
+        const QString hit =
+            QStringLiteral("SELECT messages.id, messages.conversation, messages.kind, messages.created_ms, ");
+        const QString joined = QStringLiteral("JOIN conversations ON conversations.id = messages.conversation WHERE ");
+        const QString words = hit +
+                              QStringLiteral(
+                                  "snippet(%1, 0, char(2), char(3), char(8230), 14) FROM %1 JOIN messages ON "
+                                  "messages.id = %1.rowid ")
+                                  .arg(QLatin1String(index)) +
+                              joined +
+                              QStringLiteral("%1 MATCH ? AND deleted_by IS NULL ORDER BY %1.rowid DESC LIMIT ?")
+                                  .arg(QLatin1String(index));
+        const QString literal =
+            hit +
+            QStringLiteral(
+                "substr(source.text, max(1, instr(source.text, ?) - 40), 120) FROM %1 AS source "
+                "JOIN messages ON messages.id = source.id ")
+                .arg(QLatin1String(source)) +
+            joined +
+            QStringLiteral("instr(source.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?");
+        return std::pair(words.toLatin1(), literal.toLatin1());
+    };
+    using Place = SearchHit::Place;
+    static const std::pair<Place, std::pair<QByteArray, QByteArray>> kSources[] = {
+        {Place::Text, statements("message_text", "messages")},
+        {Place::Thought, statements("thought_text", "message_thoughts")},
+        {Place::File, statements("file_text", "message_files")}};
     const QString literal = typed.trimmed();
     QList<SearchHit> hits;
     if (literal.isEmpty()) {
         return hits;
     }
     const QString words = fullTextQuery(typed);
-    bool inThought = false;
+    Place place = Place::Text;
     const auto take = [&](const QSqlQuery& row) {
         SearchHit hit;
-        hit.inThought = inThought;
+        hit.place = place;
         hit.message = row.value(0).toULongLong();
         hit.conversation = row.value(1).toULongLong();
         hit.kind = messageKind(row.value(2).toString()).value_or(Message::Kind::Answer);
@@ -335,15 +340,15 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
         }
         hits.append(hit);
     };
-    for (const bool ofThoughts : {false, true}) {
-        inThought = ofThoughts;
+    for (const auto& [source, texts] : kSources) {
+        place = source;
         if (words.isEmpty()) {
-            forEach(ofThoughts ? kThoughtLiteral : kLiteral, {literal, literal, limit}, take);
+            forEach(texts.second.constData(), {literal, literal, limit}, take);
         } else {
-            forEach(ofThoughts ? kThoughtWords : kWords, {words, limit}, take);
+            forEach(texts.first.constData(), {words, limit}, take);
         }
     }
-    // Newest first; within a message its text before its thought.
+    // Newest first; within a message its text before its thought and its files.
     std::stable_sort(hits.begin(), hits.end(),
                      [](const SearchHit& a, const SearchHit& b) { return a.message > b.message; });
     hits.resize(std::min<qsizetype>(hits.size(), limit));

@@ -25,6 +25,43 @@ QString thoughtOf(const char* figures) {
     return kThoughtOf.arg(QLatin1String(figures));
 }
 
+// Names and texts of a prompt's files, below each other; NULL: there are none.
+QString filesOf(const char* figures) {
+    return QStringLiteral(
+               "(SELECT group_concat(json_extract(value, '$.name') || char(10) || "
+               "json_extract(value, '$.text'), char(10)) FROM json_each("
+               "CASE WHEN json_valid(%1) THEN %1 ELSE '{}' END, '$.attachments') WHERE type = 'object')")
+        .arg(QLatin1String(figures));
+}
+
+// An index over a text of messages.figures (history_json.h), which it reads through a
+// view; the text is of any row, of the old one and of the new one.
+QStringList indexOf(const char* name, const QString& text, const QString& ofOld, const QString& ofNew) {
+    const QString noun = QLatin1String(name);
+    return {
+        QStringLiteral("CREATE VIEW message_%1s AS SELECT id, %2 AS text FROM messages WHERE %2 IS NOT NULL")
+            .arg(noun, text),
+        QStringLiteral("CREATE VIRTUAL TABLE %1_text USING fts5("
+                       "text, content='message_%1s', content_rowid='id', "
+                       "tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')")
+            .arg(noun),
+        QStringLiteral("CREATE TRIGGER %1_added AFTER INSERT ON messages WHEN %2 IS NOT NULL BEGIN "
+                       "INSERT INTO %1_text(rowid, text) VALUES (new.id, %2); END")
+            .arg(noun, ofNew),
+        QStringLiteral("CREATE TRIGGER %1_removed AFTER DELETE ON messages WHEN %2 IS NOT NULL BEGIN "
+                       "INSERT INTO %1_text(%1_text, rowid, text) VALUES ('delete', old.id, %2); END")
+            .arg(noun, ofOld),
+        QStringLiteral("CREATE TRIGGER %1_edited AFTER UPDATE OF figures ON messages "
+                       "WHEN %2 IS NOT %3 BEGIN "
+                       "INSERT INTO %1_text(%1_text, rowid, text) "
+                       "SELECT 'delete', old.id, %2 WHERE %2 IS NOT NULL; "
+                       "INSERT INTO %1_text(rowid, text) SELECT new.id, %3 WHERE %3 IS NOT NULL; END")
+            .arg(noun, ofOld, ofNew),
+        // FTS5's own 'rebuild' reads no view that has json_each().
+        QStringLiteral("INSERT INTO %1_text(rowid, text) SELECT id, text FROM message_%1s").arg(noun),
+    };
+}
+
 }  // namespace
 
 std::span<const Migration> historyMigrations() {
@@ -67,32 +104,12 @@ std::span<const Migration> historyMigrations() {
                             "VALUES ('delete', old.id, old.text); "
                             "INSERT INTO message_text(rowid, text) VALUES (new.id, new.text); END"),
          }},
-        // The models' thinking is searched too. It is stored in messages.figures
-        // (history_json.h), from which the index reads it through a view.
-        {2,
-         {
-             QStringLiteral("CREATE VIEW message_thoughts AS SELECT id, %1 AS text FROM messages "
-                            "WHERE %1 IS NOT NULL")
-                 .arg(thoughtOf("figures")),
-             QStringLiteral("CREATE VIRTUAL TABLE thought_text USING fts5("
-                            "text, content='message_thoughts', content_rowid='id', "
-                            "tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')"),
-             QStringLiteral("CREATE TRIGGER thought_added AFTER INSERT ON messages WHEN %1 IS NOT NULL BEGIN "
-                            "INSERT INTO thought_text(rowid, text) VALUES (new.id, %1); END")
-                 .arg(thoughtOf("new.figures")),
-             QStringLiteral("CREATE TRIGGER thought_removed AFTER DELETE ON messages WHEN %1 IS NOT NULL BEGIN "
-                            "INSERT INTO thought_text(thought_text, rowid, text) VALUES ('delete', old.id, %1); END")
-                 .arg(thoughtOf("old.figures")),
-             QStringLiteral("CREATE TRIGGER thought_edited AFTER UPDATE OF figures ON messages "
-                            "WHEN %1 IS NOT %2 BEGIN "
-                            "INSERT INTO thought_text(thought_text, rowid, text) "
-                            "SELECT 'delete', old.id, %1 WHERE %1 IS NOT NULL; "
-                            "INSERT INTO thought_text(rowid, text) SELECT new.id, %2 WHERE %2 IS NOT NULL; END")
-                 .arg(thoughtOf("old.figures"), thoughtOf("new.figures")),
-             QStringLiteral("INSERT INTO thought_text(thought_text) VALUES ('rebuild')"),
-         }},
+        // The models' thinking is searched too.
+        {2, indexOf("thought", thoughtOf("figures"), thoughtOf("old.figures"), thoughtOf("new.figures"))},
         {3, {QStringLiteral("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")}},
         {4, {QStringLiteral("CREATE TABLE folders (name TEXT PRIMARY KEY) WITHOUT ROWID")}},
+        // So are the files of prompts.
+        {5, indexOf("file", filesOf("figures"), filesOf("old.figures"), filesOf("new.figures"))},
     };
     return steps;
 }

@@ -42,7 +42,7 @@ struct Migration {
 //   sessions       programs that have this file open: one that no longer runs did not
 //   close it
 //   message_text   full-text index (FTS5, external content) of messages.text, kept by
-//   triggers
+//   triggers; thought_text and file_text: the same of thoughts and of prompts' files
 std::span<const Migration> historyMigrations();
 
 // PRAGMA user_version; reads only. Throws HistoryError: Foreign, Newer (than the last

@@ -46,7 +46,8 @@ struct SearchHit {
     ConversationId conversation = 0;
     MessageId message = 0;
     Message::Kind kind = Message::Kind::Prompt;
-    bool inThought = false;  // in the model's thinking before its answer, not in the text
+    enum class Place { Text, Thought, File };
+    Place place = Place::Text;  // in the message, the model's thinking before it, or a file with it
     qint64 createdMs = 0;
     QString snippet;                               // a line of the text around the first match
     QList<std::pair<qsizetype, qsizetype>> marks;  // (from, length) of the matches in `snippet`

@@ -293,6 +293,7 @@ void MainWindow::connectList() {
     connect(&m_core.chat, &ChatController::currentChanged, &view, unmark);
     connect(list, &ConversationList::searchChanged, &view, unmark);
     connect(list, &ConversationList::thoughtFound, &view, &ConversationView::showThought);
+    connect(list, &ConversationList::fileFound, &view, &ConversationView::showFile);
 }
 
 // The panel has the settings of the shown conversation, and changes them.
