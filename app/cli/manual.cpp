@@ -90,7 +90,8 @@ std::string answer_text(const engine::ManualAnswer& answer) {
         return "The demo model does not know this program well enough to answer; " + whole +
                " says where everything is.\n";
     }
-    return text + "\n  [from the manual: " + whole + "]\n";
+    const bool is_english = answer.language.empty() || answer.language == "en";
+    return text + "\n  [from the manual" + (is_english ? "" : ", which is in English") + ": " + whole + "]\n";
 }
 
 }  // namespace offstage::cli

@@ -144,11 +144,16 @@ std::size_t n_found(const Block& block, const std::vector<std::string>& words) {
         std::count_if(words.begin(), words.end(), [&](const std::string& word) { return has(block.plain, word); }));
 }
 
-// The first one with most of the words, where it has at least two of them; else the first.
-Block best_of(const std::vector<Block>& blocks, const std::vector<std::string>& words) {
+// The first one with most of the words, where it has at least two of them; else the first,
+// of which `begins` says that it is about the whole: another one has two words more.
+Block best_of(const std::vector<Block>& blocks, const std::vector<std::string>& words, bool begins = false) {
     Block best = blocks.empty() ? Block() : blocks.front();
+    std::size_t n_best = n_found(best, words) + (begins ? 1 : 0);
     for (const Block& each : blocks) {
-        if (n_found(each, words) >= std::max(kFewestFound, n_found(best, words) + 1)) best = each;
+        if (const std::size_t n = n_found(each, words); n >= std::max(kFewestFound, n_best + 1)) {
+            best = each;
+            n_best = n;
+        }
     }
     return best;
 }
@@ -180,8 +185,11 @@ ManualAnswers::ManualAnswers(ReadFn read) : read_(std::move(read)) {
         {"subjects", &subjects_}, {"answers", &answers_}, {"changes", &changes_}, {"places", &places_}};
     for (const auto& [name, list] : lists) *list = phrases_of(all, name);
     for (const std::string& word : words_in(all.at("skipped").get<std::string>())) skipped_.insert(word);
-    for (const std::string& list : in_all_languages(all, "plain")) {
-        for (const std::string& word : words_in(plain_words(list))) plain_.insert(word);
+    plain_.emplace_back("en", std::unordered_set<std::string>());
+    for (const auto& [language, list] : all.at("plain").items()) {
+        if (language != plain_.front().first) plain_.emplace_back(language, std::unordered_set<std::string>());
+        auto& words = language == plain_.front().first ? plain_.front().second : plain_.back().second;
+        for (const std::string& word : words_in(plain_words(list.get<std::string>()))) words.insert(word);
     }
     for (const auto& language : all.at("words")) {
         for (const auto& [phrase, english] : language.items()) {
@@ -205,8 +213,21 @@ bool ManualAnswers::is_plain_beside(const std::string& whole, const std::string&
     std::string rest = whole;
     replace_all(rest, thing, " ");
     const std::vector<std::string> words = words_in(rest.substr(1, rest.size() - 2));
-    return !words.empty() &&
-           std::all_of(words.begin(), words.end(), [&](const std::string& word) { return plain_.contains(word); });
+    return !words.empty() && std::all_of(words.begin(), words.end(), [this](const std::string& word) {
+        return std::any_of(plain_.begin(), plain_.end(), [&](const auto& each) { return each.second.contains(word); });
+    });
+}
+
+// The one with most of the words that ask; of equals the first.
+std::string ManualAnswers::language_of(const std::string& plain) const {
+    const std::vector<std::string> words = words_in(plain);
+    const auto n_known = [&words](const auto& language) {
+        return std::count_if(words.begin(), words.end(),
+                             [&](const std::string& word) { return language.second.contains(word); });
+    };
+    const auto most = std::max_element(plain_.begin(), plain_.end(),
+                                       [&](const auto& a, const auto& b) { return n_known(a) < n_known(b); });
+    return most == plain_.end() ? std::string() : most->first;
 }
 
 // By the longest phrase; of equals the first. A question that only names the program is
@@ -272,10 +293,10 @@ ManualAnswer ManualAnswers::found_in_any(const Phrases& words) const {
         const std::string text = read_("en/" + page);
         const Block block = best_of(blocks_of(text, {}), words);
         if (n_found(block, words) == words.size()) {
-            return {page.substr(0, ending), title_of(text), block.text, false};
+            return {page.substr(0, ending), title_of(text), block.text, false, {}};
         }
     }
-    return {"start", title_of(read_("en/start.md")), {}, false};
+    return {"start", title_of(read_("en/start.md")), {}, false, {}};
 }
 
 ManualAnswer ManualAnswers::answer_from(const Topic& topic, const std::string& plain) const {
@@ -285,9 +306,11 @@ ManualAnswer ManualAnswers::answer_from(const Topic& topic, const std::string& p
     const std::string from = topic.from == topic.page ? page : read_("en/" + topic.from + ".md");
     const bool asks_place = has_one_of(plain, places_) && topic.heading.empty() && has(page, kPlaceHeading);
     const std::string heading = asks_place ? std::string(kPlace) : topic.heading;
-    return {topic.page, title_of(page),
-            best_of(blocks_of(from, heading), topic.from == topic.page ? words : Phrases()).text,
-            topic.page == "models" && topic.heading == "What can be opened"};
+    return {topic.page,
+            title_of(page),
+            best_of(blocks_of(from, heading), topic.from == topic.page ? words : Phrases(), !heading.empty()).text,
+            topic.page == "models" && topic.heading == "What can be opened",
+            {}};
 }
 
 ManualAnswer ManualAnswers::part_of(const std::string& page, const std::string& heading) const {
@@ -304,7 +327,10 @@ std::optional<ManualAnswer> ManualAnswers::answer_of(std::string_view typed) con
     const bool goes_on = has_one_of(plain, answers_) && has_one_of(plain, changes_);
     if (is_long || goes_on || is_task(plain)) return std::nullopt;
     const Topic* const topic = topic_of(plain);
-    return topic == nullptr ? std::nullopt : std::optional(answer_from(*topic, plain));
+    if (topic == nullptr) return std::nullopt;
+    ManualAnswer answer = answer_from(*topic, plain);
+    answer.language = language_of(plain);
+    return answer;
 }
 
 }  // namespace offstage::engine

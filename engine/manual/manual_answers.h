@@ -16,6 +16,7 @@ struct ManualAnswer {
     std::string title;            // its first heading
     std::string text;             // a part of it, Markdown; empty: no part is known to suit
     bool lists_families = false;  // the names of families belong to it: family_names()
+    std::string language;         // of the question ("de"); empty: nothing was asked
 };
 
 // Knows questions about the program in all of the window's languages, by the phrases of
@@ -50,6 +51,7 @@ class ManualAnswers {
     const Topic* topic_of(const std::string& plain) const;
     bool is_task(const std::string& plain) const;
     bool is_plain_beside(const std::string& whole, const std::string& thing) const;
+    std::string language_of(const std::string& plain) const;
     ManualAnswer answer_from(const Topic& topic, const std::string& plain) const;
     ManualAnswer found_in_any(const Phrases& words) const;
     Phrases content_of(const std::string& plain) const;
@@ -57,7 +59,8 @@ class ManualAnswers {
     ReadFn read_;
     std::vector<Topic> topics_;
     Phrases program_, frames_, polite_, tasks_, subjects_, answers_, changes_, places_;
-    std::unordered_set<std::string> skipped_, plain_;
+    std::unordered_set<std::string> skipped_;
+    std::vector<std::pair<std::string, std::unordered_set<std::string>>> plain_;  // by language, English first
     std::vector<std::pair<std::string, std::string>> english_;  // of other languages, the longest first
 };
 

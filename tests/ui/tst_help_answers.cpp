@@ -66,6 +66,19 @@ class TestHelpAnswers : public QObject {
         QVERIFY2(answer->text.simplified().contains(words), qPrintable(answer->text));
     }
 
+    // Whoever asks in another language than the window's reads in that one that the text
+    // is English.
+    void questionInAnotherLanguage_saysThatTheHelpIsEnglish() {
+        const auto begins = [this](const char* question, const char* text) {
+            const std::optional<HelpAnswer> answer = m_answers.answerOf(QString::fromUtf8(question));
+            return answer && answer->text.startsWith(QString::fromUtf8(text));
+        };
+        QVERIFY(begins("Wie lösche ich eine Unterhaltung?", "Die Hilfe gibt es nur auf Englisch"));
+        QVERIFY(begins("Was ist Quantisierung?", "Die Hilfe gibt es nur auf Englisch"));
+        QVERIFY(begins("Làm sao xóa cuộc trò chuyện?", "Phần trợ giúp"));
+        QVERIFY(begins("How do I delete a conversation?", "The **Conversation** menu"));
+    }
+
     // What is taken falsely is worse than what is missed.
     void everydayPrompt_isTheModels_data() {
         QTest::addColumn<QString>("prompt");

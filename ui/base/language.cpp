@@ -73,4 +73,12 @@ void speak(QApplication& app, const QString& code, const QString& qtCatalogues) 
     }
 }
 
+QString translatedTo(const QString& code, const char* context, const char* source) {
+    initTranslations();
+    QTranslator catalogue;
+    const bool isThere = catalogue.load(QStringLiteral(":/i18n/offstage_%1.qm").arg(code));
+    const QString text = isThere ? catalogue.translate(context, source) : QString();
+    return text.isEmpty() ? QString::fromUtf8(source) : text;
+}
+
 }  // namespace offstage::ui

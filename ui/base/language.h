@@ -24,4 +24,8 @@ QString chosenLanguage(const QString& named);
 // made.
 void speak(QApplication& app, const QString& code, const QString& qtCatalogues = {});
 
+// In the language `code`, whichever one the window speaks; as it is where the language's
+// catalogue does not have it. Any thread.
+QString translatedTo(const QString& code, const char* context, const char* source);
+
 }  // namespace offstage::ui

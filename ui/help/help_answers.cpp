@@ -7,6 +7,7 @@
 #include <QRegularExpression>
 
 #include "engine/model/model_finder.h"
+#include "ui/base/language.h"
 
 namespace offstage::ui {
 
@@ -27,14 +28,23 @@ constexpr std::array kOffered{
             "What connects, what listens"},
 };
 
+// Around the manual's text stands the language of the question, where that is not
+// English, else the window's.
 HelpAnswer shown(const engine::ManualAnswer& answer) {
     static const QRegularExpression link(QStringLiteral("\\]\\(([\\w-]+)\\.md(#[\\w-]+)?\\)"));
+    const bool isEnglish = answer.language.empty() || answer.language == "en";
+    const auto say = [&](const char* source) {
+        return isEnglish ? HelpText::tr(source)
+                         : translatedTo(QString::fromStdString(answer.language), "HelpAnswers", source);
+    };
     const QString page = QString::fromStdString(answer.page);
     const QString toPage = QStringLiteral("[%1](help:%2)").arg(QString::fromStdString(answer.title), page);
     if (answer.text.empty()) {
-        return {page, HelpText::tr("The demo model does not know this program well enough to answer. %1 says where "
-                                   "everything is, and the search in the help (F1) looks through all of its pages.")
-                          .arg(toPage)};
+        return {page,
+                say(QT_TRANSLATE_NOOP("HelpAnswers",
+                                      "The demo model does not know this program well enough to answer. %1 says where "
+                                      "everything is, and the search in the help (F1) looks through all of its pages."))
+                    .arg(toPage)};
     }
     QString text = QString::fromStdString(answer.text);
     if (answer.lists_families) {
@@ -42,15 +52,16 @@ HelpAnswer shown(const engine::ManualAnswer& answer) {
         for (const std::string& name : engine::family_names()) {
             families << QString::fromStdString(name);
         }
-        text += QStringLiteral("\n\n") + HelpText::tr("Families: %1.").arg(families.join(QStringLiteral(", ")));
+        text += QStringLiteral("\n\n") +
+                say(QT_TRANSLATE_NOOP("HelpAnswers", "Families: %1.")).arg(families.join(QStringLiteral(", ")));
     }
     text.replace(link, QStringLiteral("](help:\\1)"));
     static const char kLanguage[] = QT_TRANSLATE_NOOP("HelpAnswers", "The help is in English. It says:");
-    const QString language = HelpText::tr(kLanguage);
-    if (language != QLatin1String(kLanguage)) {  // the window speaks another one
+    if (const QString language = say(kLanguage); language != QLatin1String(kLanguage)) {
         text.prepend(language + QStringLiteral("\n\n"));
     }
-    return {page, text + QStringLiteral("\n\n") + HelpText::tr("More in the help: %1").arg(toPage)};
+    return {page,
+            text + QStringLiteral("\n\n") + say(QT_TRANSLATE_NOOP("HelpAnswers", "More in the help: %1")).arg(toPage)};
 }
 
 }  // namespace
