@@ -32,7 +32,7 @@ class TestCliGet : public QObject {
         process.setProgram(cliProgram());
         // Its costs are known.
         process.setArguments(
-            QStringList{QStringLiteral("get"), QStringLiteral("--device"), QStringLiteral("emulated:rtx-3090")} +
+            QStringList{QStringLiteral("get"), QStringLiteral("--device"), QStringLiteral("emulated:fiddler-env1")} +
             arguments);
     }
     CliOutcome get(const QStringList& arguments) const {

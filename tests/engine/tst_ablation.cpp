@@ -123,6 +123,7 @@ class TestAblation : public QObject {
         request.dry_guess_recall = 0.85;
         request.cache_directory = cache_.path().toStdString();
         request.checks_costs = false;
+        request.times_product = [](offstage::kernels::TrialProduct) { return 100.0; };  // nothing is measured
         return request;
     }
 

@@ -8,6 +8,7 @@
 
 #include "engine/run/loaded_model.h"
 #include "engine/run/moe_layer.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -179,7 +180,7 @@ class TestExpertHost : public QObject {
         LoadRequest request = requestOn("emulated:rtx-3060", 12 << 20, cache);
         request.dispatch = parse_dispatch(policy.toStdString());
         const auto open = [&] {
-            return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+            return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                                  std::stop_token{});
         };
         const auto alone = open();

@@ -19,6 +19,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "kernels/thread_pool.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
 #include "tests/engine/set_costs.h"
@@ -260,8 +261,8 @@ class TestInterleavedExperts : public QObject {
         request.cache = CacheKind::kLru;
         request.prefetch = PrefetchMode::kAlways;
         const auto load = [&request] {
-            return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
-                                                 std::stop_token{});
+            return std::make_unique<LoadedModel>(test::keepCosts(request), LoadedModel::Text::kNotNeeded,
+                                                 LoadProgressFn{}, std::stop_token{});
         };
         const std::uint64_t whole = load()->device().memory().usage().used_bytes;
         const std::uint64_t expert_bytes = load()->demand().expert_bytes;

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/run/loaded_model.h"
 #include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -54,7 +55,7 @@ class TestKvResize : public QObject {
                 return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
             };
         }
-        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+        return std::make_unique<LoadedModel>(keepCosts(request), LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                              std::stop_token{});
     }
 

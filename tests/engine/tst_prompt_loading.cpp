@@ -226,6 +226,7 @@ class TestPromptLoading : public QObject {
         request.context = 512;
         request.prefetch = PrefetchMode::kOff;
         request.learn_placement = false;
+        request.times_product = [](offstage::kernels::TrialProduct) { return 100.0; };  // nothing is measured
         request.n_threads = 1;  // pieces this small gain nothing from more
         return request;
     }

@@ -14,6 +14,7 @@
 #include "engine/run/model_shape.h"
 #include "engine/run/moe_layer.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/keep_costs.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -128,7 +129,7 @@ class TestThresholdChoice : public QObject {
             elsewhere.sparse_loading = SparseLoading::kAlways;
             elsewhere.prefetch = PrefetchMode::kAlways;
             elsewhere.cache = CacheKind::kStatic;
-            const auto whole = open(elsewhere);
+            const auto whole = open(keepCosts(elsewhere));
             const Plan& plan = whole->plan();
             elsewhere.vram_bytes = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes + 4096 +
                                    24 * whole->experts().expert_bytes(whole->experts().format(0));

@@ -106,7 +106,7 @@ class TestWeightReads : public QObject, ReplanSetup {
 
         // Foretold without the weights: the same.
         if (!request.dry) {
-            const FitEstimate plan = plan_model(request, 32, {}, {});
+            const FitEstimate plan = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
             QCOMPARE(plan.reads().total(), sizes.active);
         }
 
