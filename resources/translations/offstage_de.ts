@@ -5896,6 +5896,10 @@ neurons</source>
         <source>Tokens/s and hit rate now are of the last tokens that were written with this plan; everything else is a forecast</source>
         <translation>Tokens/s und Trefferquote jetzt stammen von den letzten Tokens, die mit diesem Plan geschrieben wurden; alles andere ist eine Prognose</translation>
     </message>
+    <message>
+        <source>Experts stay in %1 bits: fewer are not known to be faster here.</source>
+        <translation>Experten bleiben bei %1 Bit: Dass weniger hier schneller wäre, ist nicht bekannt.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
@@ -6619,6 +6623,11 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
             <numerusform>%1, Ordner, %n Unterhaltung</numerusform>
             <numerusform>%1, Ordner, %n Unterhaltungen</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Attached file</source>
+        <comment>where a search found something</comment>
+        <translation>Angehängte Datei</translation>
     </message>
 </context>
 <context>
@@ -7501,6 +7510,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>%1 experts are as before.</source>
         <translation>%1 Experten sind wie zuvor.</translation>
     </message>
+    <message>
+        <source>Pin %1 experts: %2 are on the device, and it has places for %3 more of them, about %4.</source>
+        <translation>%1 Experten anheften: %2 sind auf dem Gerät, und dort ist Platz für %3 weitere davon, etwa %4.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertUsePlot</name>
@@ -8009,6 +8022,11 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
             <numerusform>Ausgewählt; im Chat unterstrichen: %n Stelle</numerusform>
             <numerusform>Ausgewählt; im Chat unterstrichen: %n Stellen</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>%1 in %2</source>
+        <comment>how many experts, a format</comment>
+        <translation>%1 in %2</translation>
     </message>
 </context>
 <context>
@@ -11498,10 +11516,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Vorhergesagter Verlust, höchstens</translation>
     </message>
     <message>
-        <source>All experts in %1</source>
-        <translation>Alle Experten in %1</translation>
-    </message>
-    <message>
         <source>No plan goes below this</source>
         <translation>Kein Plan geht darunter</translation>
     </message>
@@ -11568,6 +11582,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are skipped, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
         <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und übersprungene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
+    </message>
+    <message>
+        <source>All in %1</source>
+        <translation>Alle in %1</translation>
     </message>
 </context>
 <context>
@@ -12920,6 +12938,10 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
         <source>%1: %2</source>
         <comment>column: its text</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>Nothing is worked out yet. Press Forecast.</source>
+        <translation>Noch nichts ausgerechnet. „Prognose“ tut es.</translation>
     </message>
 </context>
 </TS>

@@ -5892,6 +5892,10 @@ yếu</translation>
         <source>Tokens/s and hit rate now are of the last tokens that were written with this plan; everything else is a forecast</source>
         <translation>Token/s và tỷ lệ trúng hiện tại là của những token gần nhất được viết với phương án này; mọi thứ khác là dự báo</translation>
     </message>
+    <message>
+        <source>Experts stay in %1 bits: fewer are not known to be faster here.</source>
+        <translation>Các chuyên gia giữ %1 bit: chưa biết ít bit hơn có nhanh hơn ở đây không.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
@@ -6612,6 +6616,11 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>
             <numerusform>%1, thư mục, %n cuộc trò chuyện</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Attached file</source>
+        <comment>where a search found something</comment>
+        <translation>Tệp đính kèm</translation>
     </message>
 </context>
 <context>
@@ -7490,6 +7499,10 @@ Reading its headers…</source>
         <source>%1 experts are as before.</source>
         <translation>%1 chuyên gia như trước.</translation>
     </message>
+    <message>
+        <source>Pin %1 experts: %2 are on the device, and it has places for %3 more of them, about %4.</source>
+        <translation>Ghim %1 chuyên gia: %2 đã ở trên thiết bị, và ở đó còn chỗ cho thêm %3 trong số đó, khoảng %4.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertUsePlot</name>
@@ -7996,6 +8009,11 @@ Reading its headers…</source>
         <translation>
             <numerusform>Đã chọn; gạch chân trong cuộc trò chuyện: %n chỗ</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>%1 in %2</source>
+        <comment>how many experts, a format</comment>
+        <translation>%1 ở %2</translation>
     </message>
 </context>
 <context>
@@ -11476,10 +11494,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Tổn thất dự đoán, tối đa</translation>
     </message>
     <message>
-        <source>All experts in %1</source>
-        <translation>Mọi chuyên gia ở %1</translation>
-    </message>
-    <message>
         <source>No plan goes below this</source>
         <translation>Không phương án nào xuống dưới mức này</translation>
     </message>
@@ -11546,6 +11560,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are skipped, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
         <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ qua sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
+    </message>
+    <message>
+        <source>All in %1</source>
+        <translation>Tất cả ở %1</translation>
     </message>
 </context>
 <context>
@@ -12897,6 +12915,10 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
         <source>%1: %2</source>
         <comment>column: its text</comment>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>Nothing is worked out yet. Press Forecast.</source>
+        <translation>Chưa tính gì. Hãy nhấn “Dự báo”.</translation>
     </message>
 </context>
 </TS>

@@ -120,6 +120,26 @@ class TestBudgetLevels : public QObject {
         QCOMPARE(levelText(panel), QStringLiteral("Balanced"));
     }
 
+    // A floor of bits is no order to have fewer: where the plan keeps the file's formats the
+    // panel says so, before and after.
+    void level_thatChangesNoFormat_saysWhy() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
+        const auto says = [&panel] {
+            const QList<QLabel*> labels = panel.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [](const QLabel* each) {
+                return each->isVisible() && each->text().contains(QStringLiteral("fewer are not known to be faster"));
+            });
+        };
+        keysTo(panel.form().level(), QStringLiteral("Small"));
+        QTRY_VERIFY(says());
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        QVERIFY2(says(), qPrintable(panel.notice()));
+    }
+
     // Measured for the format that all experts have: its figure, not a prediction.
     void change_isAsMeasured_whereItWas() {
         BudgetBench bench;

@@ -29,11 +29,13 @@
 #include "ui/engine/device_choice.h"
 #include "ui/load/quality_levels.h"
 #include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_form.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/comparison_view.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
+#include "ui/panels/left_out_edit.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_area.h"
@@ -185,6 +187,25 @@ class TestPanelRoom : public QObject {
             m_window->resize(kWindow);
             dock.hide();
         }
+    }
+
+    // All of Advanced is open, with its preview.
+    void budget_withSkippedNeurons_doesNotScroll_data() { languagesAndDevices(); }
+    void budget_withSkippedNeurons_doesNotScroll() {
+        QFETCH(QString, language);
+        QFETCH(bool, onCpu);
+        open(language, onCpu);
+        QDockWidget& dock = show(QStringLiteral("budget"));
+        auto& panel = part<BudgetPanel>(*m_window);
+        QTRY_VERIFY(dock.isVisible());
+        QTest::mouseClick(&find<QToolButton>(panel, BudgetForm::tr("Advanced").toUtf8().constData()), Qt::LeftButton);
+        auto& how = child<QComboBox>(part<LeftOutEdit>(panel));
+        how.setFocus();
+        QTest::keyClick(&how, Qt::Key_Down);
+        QPushButton& apply = find<QPushButton>(panel, BudgetPanel::tr("Apply").toUtf8().constData());
+        QTRY_VERIFY_WITH_TIMEOUT(apply.isEnabled(), 60'000);
+        takePictures(QStringLiteral("budget-skips-%1-%2").arg(language).arg(onCpu));
+        COMPARE_ROOM(dock);
     }
 
     void whatIf_afterForecast_hasMovedNothing_data() { languagesAndDevices(); }

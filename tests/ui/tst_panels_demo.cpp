@@ -1,9 +1,12 @@
 // The panels on the real engine: the demo model on an emulated device too small for its
 // experts.
 #include <QFile>
+#include <QMenu>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolButton>
 
 #include "engine/plan/schedule.h"
 #include "kernels/formats.h"
@@ -86,6 +89,33 @@ class TestPanelsDemo : public QObject {
                          model.n_layers * model.n_active);
             }
         }
+    }
+
+    // As many come to the device as the preview has said.
+    void pinPreview_promisesWhatFits() {
+        HeatMap& map = m_experts->map();
+        const auto nThere = [this] {
+            const std::vector<std::uint8_t> places = m_engine->snapshot()->experts.place;
+            return std::count(places.begin(), places.begin() + 48, static_cast<std::uint8_t>(engine::Place::kDevice));
+        };
+        map.setArea(HeatMap::Area{0, 5, 0, 7});
+        QTRY_COMPARE(m_experts->snapshot().revision, m_engine->snapshot()->revision);
+        const auto before = nThere();
+        QMenu* menu = test::find<QToolButton>(*m_experts, "Change the selected experts").menu();
+        Q_EMIT menu->aboutToShow();
+        menu->actions().at(0)->trigger();
+        static const QRegularExpression form(
+            QStringLiteral("^Pin 48 experts: (\\d+) are on the device, and it has places for (\\d+) more"));
+        const QRegularExpressionMatch said = form.match(m_experts->notice());
+        QVERIFY2(said.hasMatch(), qPrintable(m_experts->notice()));
+        QCOMPARE(said.captured(1).toInt(), static_cast<int>(before));
+        QTest::mouseClick(&test::find<QPushButton>(*m_experts, "Apply"), Qt::LeftButton);
+        QTRY_VERIFY2_WITH_TIMEOUT(m_experts->notice().contains(QStringLiteral("are pinned")),
+                                  qPrintable(m_experts->notice()), 60'000);
+        QTRY_COMPARE(nThere() - before, said.captured(2).toLong());
+        QTest::mouseClick(&test::find<QPushButton>(*m_experts, "Undo"), Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(nThere(), before, 60'000);
+        map.setArea({});
     }
 
     void expertAndToken_leadToEachOther() {

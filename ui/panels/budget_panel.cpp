@@ -27,7 +27,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBudgetNoticeLines = 3, kBudgetLegendLines = 3, kProgressHeight = 10;
+constexpr int kBudgetNoticeLines = 3, kBudgetLegendLines = 2, kProgressHeight = 10;
 constexpr int kLoss = 4, kOnDevice = 5, kActive = 6, kSkipped = 7;  // rows of figures
 
 QString lossText(double loss) {
@@ -357,9 +357,12 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         : p.was_timed
             ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
             : tr("%1 to move, at least %2 (not timed yet).").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
+    // A floor of bits alone asks for no fewer: the plan takes what is fastest.
+    m_formatsKept = m_form->setting().quality.min_mean_bits > 0 && !(p.after.predicted_loss > 0);
     // Three lines have room.
-    move += u' ' + (p.quantized > 0 ? tr("Less for experts that were quantized before.")
-                                    : tr("Pale, below the bars: the plan after."));
+    move += u' ' + (m_formatsKept     ? keptFormatsText(p.after.mean_bits)
+                    : p.quantized > 0 ? tr("Less for experts that were quantized before.")
+                                      : tr("Pale, below the bars: the plan after."));
     m_planNote->setText(engineText(p.plan.note));
     m_planNote->setVisible(!p.plan.note.empty());  // in the last row: nothing moves
     m_problem.clear();
@@ -429,6 +432,10 @@ QString BudgetPanel::qualityText(double predictedLoss, std::optional<double> for
     return tr("Quality change: %1").arg(qualityChangeText({predictedLoss, formatKl, theta.leaves_out(), skipped}));
 }
 
+QString BudgetPanel::keptFormatsText(double bits) const {
+    return tr("Experts stay in %1 bits: fewer are not known to be faster here.").arg(QLocale().toString(bits, 'f', 2));
+}
+
 void BudgetPanel::apply() {
     begin(m_form->setting(), false);
 }
@@ -450,6 +457,7 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
     BudgetSetting samePlan = m_inForce;
     samePlan.theta = target.theta;
     m_undoing = isUndo;
+    m_formatsKept = m_formatsKept && !isUndo;
     if (samePlan == target) {
         remember();
         say(target.theta.leaves_out()
@@ -545,7 +553,9 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
                 report.bytes_moved == 0
                     ? tr("In force: nothing had to be moved.")
                     : tr("In force: %1 moved in %2.").arg(bytesText(report.bytes_moved), secondsText(report.seconds));
-            say(moved + u' ' + tr("%1 bits on average.").arg(QLocale().toString(report.mean_bits, 'f', 2)));
+            say(moved + u' ' +
+                (m_formatsKept ? keptFormatsText(report.mean_bits)
+                               : tr("%1 bits on average.").arg(QLocale().toString(report.mean_bits, 'f', 2))));
             break;
         }
         case State::kCancelled:

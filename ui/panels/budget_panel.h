@@ -88,6 +88,7 @@ class BudgetPanel : public Panel {
     QString onDeviceNow() const;
     template <typename Formats>
     std::optional<double> measuredKl(const Formats& formats) const;
+    QString keptFormatsText(double bits) const;
     QString qualityText(double predictedLoss, std::optional<double> formatKl, const engine::ThetaChoice& theta) const;
 
     BudgetForm* m_form;
@@ -110,6 +111,7 @@ class BudgetPanel : public Panel {
     std::vector<BudgetSetting> m_history;        // settings to go back to, the last on top
     std::optional<engine::ReplanPreview> m_now;  // its figures before are those of now
     std::optional<BudgetSetting> m_previewed;    // the setting of the preview
+    bool m_formatsKept = false;                  // a floor of bits changes no format
     engine::Plan m_plan;                         // its result
     bool m_cancelling = false;                   // requested, not yet done
     bool m_undoing = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <QMenu>
 
@@ -306,6 +307,38 @@ QString ExpertActions::formatName(engine::FormatId format) const {
                       static_cast<std::size_t>(format));
 }
 
+// The places on the device that pinned experts may take: those of experts that are
+// neither pinned nor concerned, and free memory (Replanner::change()).
+qsizetype ExpertActions::nPlacesFor(const engine::ExpertChange& change) const {
+    const auto snapshot = m_engine.snapshot();
+    if (!snapshot) {
+        return 0;
+    }
+    const engine::ExpertStates& states = snapshot->experts;
+    const auto isThere = [&](std::size_t at) {
+        return static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice;
+    };
+    std::vector<std::uint8_t> isConcerned(states.place.size(), 0);
+    for (const engine::ExpertChange::Expert& each : change.experts) {
+        const auto at = static_cast<std::size_t>(each.layer * snapshot->n_experts + each.expert);
+        if (at < isConcerned.size()) {
+            isConcerned[at] = 1;
+        }
+    }
+    qsizetype nPlaces = 0;
+    std::uint64_t nOnDevice = 0;
+    for (std::size_t at = 0; at < states.place.size() && at < states.pinned.size(); ++at) {
+        nOnDevice += isThere(at) ? 1 : 0;
+        nPlaces += isThere(at) && states.pinned[at] == 0 && isConcerned[at] == 0 ? 1 : 0;
+    }
+    const engine::MemoryLedger& vram = snapshot->vram;
+    const std::uint64_t inExperts = std::accumulate(vram.experts.begin(), vram.experts.end(), std::uint64_t{0});
+    const std::uint64_t one = nOnDevice > 0 ? inExperts / nOnDevice : 0;
+    const std::uint64_t used = vram.used();
+    const std::uint64_t limit = vram.budget > 0 ? vram.budget : vram.total;
+    return nPlaces + (one > 0 && limit > used ? static_cast<qsizetype>((limit - used) / one) : 0);
+}
+
 // Bytes by the formats' bits, without their scales.
 QString ExpertActions::proposalText(const engine::ExpertChange& change) const {
     using Kind = engine::ExpertChange::Kind;
@@ -334,6 +367,13 @@ QString ExpertActions::proposalText(const engine::ExpertChange& change) const {
     const auto text = [](double bytes) { return bytesText(static_cast<quint64>(bytes)); };
     switch (change.kind) {
         case Kind::kPin:
+            if (const qsizetype nComing = nPlacesFor(change); nComing < n - nThere) {
+                return tr("Pin %1 experts: %2 are on the device, and it has places for %3 more of them, about %4.")
+                    .arg(n)
+                    .arg(nThere)
+                    .arg(nComing)
+                    .arg(text(missing * static_cast<double>(nComing) / static_cast<double>(n - nThere)));
+            }
             return tr("Pin %1 experts: %2 of them are copied to the device, about %3, and others leave it where there "
                       "is no room.")
                 .arg(n)

@@ -70,6 +70,7 @@ class ExpertActions : public QObject {
     // Requests that take it back, in this order. What others moved since stays.
     std::vector<engine::ExpertChange> wayBack(const Undo& undo) const;
     bool ask(const engine::ExpertChange& change);
+    qsizetype nPlacesFor(const engine::ExpertChange& change) const;
     QString proposalText(const engine::ExpertChange& change) const;
     QString formatName(engine::FormatId format) const;
     void onEnded(const engine::ReplanReport& report);

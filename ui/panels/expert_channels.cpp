@@ -462,7 +462,8 @@ QString expertsText(const Snapshot& snapshot, const HeatMap::Area& area, const H
     parts.clear();
     for (std::size_t format = 0; format < formats.size(); ++format) {
         if (formats[format] > 0) {
-            parts << counted(formats[format], formatText(snapshot.formats, format));
+            parts << ChannelText::tr("%1 in %2", "how many experts, a format")
+                         .arg(locale.toString(formats[format]), formatText(snapshot.formats, format));
         }
     }
     lines << parts.join(QStringLiteral(", "));

@@ -290,23 +290,18 @@ std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
 
 std::vector<LegendEntry> StackedBar::legend() const {
     std::map<int, QString> names;  // by category, the first name of each
-    bool free = false;
     for (const Row& row : m_rows) {
         for (const Part& part : row.parts) {
             if (part.size > 0) {
                 names.emplace(part.category, part.name);
             }
         }
-        free = free || row.total > used(row);
     }
     std::vector<LegendEntry> entries;
     for (const auto& [category, name] : names) {
         entries.push_back(areaEntry(name, category, palette()));
     }
-    if (free) {
-        entries.push_back(outlineEntry(tr("free"), palette()));
-    }
-    return entries;
+    return entries;  // what is empty needs none
 }
 
 QStringList StackedBar::legendTexts() const {
