@@ -399,6 +399,8 @@ class TestBudgetBenchmarkDemo : public QObject {
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
         QVERIFY(panel.emptyText().isEmpty());
         QCOMPARE(panel.profile().currentData().toString(), QStringLiteral("rtx-3060-desktop"));
+        const QLabel& why = test::child<QLabel>(*panel.table().viewport());
+        QVERIFY(why.isVisible() && why.text().contains(QStringLiteral("Press Forecast")));
         QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QVERIFY(panel.isRunning());
         QTest::mouseClick(&test::find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
@@ -408,6 +410,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 120'000);
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
+        QVERIFY(!why.isVisible());
         QVERIFY(panel.bars().barCount() > 5);
         QVERIFY(test::textOf(panel, QStringLiteral("What more VRAM would bring")).contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);

@@ -314,6 +314,17 @@ class TestPlot : public QObject {
         }
     }
 
+    // It was written over the axis's caption.
+    void histogram_markAtTheLeft_leavesTheCaptionItsPlace() {
+        BarPlot plot;
+        plot.resize(320, 150);
+        plot.setHistogram({0, 10, {30, 5, 0, 0, 0, 0, 0, 0, 0, 2}},
+                          {QStringLiteral("from one token to the next"), Unit::Microseconds},
+                          {{1, QStringLiteral("p50")}});
+        plot.setValueAxis({QStringLiteral("decode steps"), Unit::Count});
+        QVERIFY(plot.markNames().front().left() > plot.fontMetrics().horizontalAdvance(QStringLiteral("decode steps")));
+    }
+
     void stackedBar_thatShrinksNoMore_hasNoGreatestHeight() {
         StackedBar bar;
         bar.setRows({{QStringLiteral("VRAM"), {{QStringLiteral("experts"), 2e9, 0}}, 12e9, 10e9}});

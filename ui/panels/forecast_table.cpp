@@ -4,12 +4,14 @@
 #include <numeric>
 
 #include <QHeaderView>
+#include <QLabel>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
 #include "ui/engine/engine_text.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/widgets/boxes.h"
+#include "ui/widgets/labels.h"
 #include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
@@ -74,6 +76,13 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
         table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 8,
                                                metrics.horizontalAdvance(headers[column]) + 12));
     }
+    QLabel* const empty = mutedLabel();
+    empty->setText(WhatIfPanel::tr("Nothing is worked out yet. Press Forecast."));
+    empty->setAlignment(Qt::AlignCenter);
+    columnOf(table->viewport(), {empty});
+    const auto refresh = [table, empty] { empty->setVisible(table->rowCount() == 0); };
+    QObject::connect(table->model(), &QAbstractItemModel::rowsInserted, empty, refresh);
+    QObject::connect(table->model(), &QAbstractItemModel::rowsRemoved, empty, refresh);
     return table;
 }
 

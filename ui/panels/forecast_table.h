@@ -14,6 +14,7 @@ class QWidget;
 
 namespace offstage::ui {
 
+// Where it has no rows it says how they come.
 QTableWidget* forecastTable(const QStringList& headers, const QString& name);
 QTableWidgetItem* forecastItem(const QString& text, bool number = true);
 // Each cell tells all of the row, whose last columns may have no room.

@@ -39,7 +39,7 @@ namespace {
 
 constexpr int kWhatIfNoticeLines = 3;
 constexpr int kHereLines = 3;
-constexpr int kNarrowestPart = 420;
+constexpr int kNarrowestPart = 240;
 constexpr int kHardwareLetters = 20;
 constexpr int kProfileLetters = 32;  // GPUs differ in their names' middle or end
 constexpr int kBesideChoice = 24;    // as the pages have, with their bar
@@ -130,6 +130,7 @@ QWidget* WhatIfPanel::buildChoice() {
     auto* label = labelOf(m_machines, tr("Machines"));
 
     auto* rows = new Tiles(kNarrowestPart);
+    rows->resize(kNarrowestPart, rows->height());  // below each other until there is room
     rows->add(m_profile);
     rows->add(widgetOf(rowOf({label, m_machines, {m_network, 1}}, flush())));
     return rows;

@@ -308,13 +308,18 @@ std::vector<const PlotMark*> BarPlot::shownMarks() const {
     return shown;
 }
 
-// Above the highest number; none covers another, or is cut at the edge.
+int BarPlot::captionEnd() const {
+    return kEdge + fontMetrics().horizontalAdvance(m_values.caption());
+}
+
+// Above the highest number; none covers another or the axis's caption, or is cut at the
+// edge.
 std::vector<QRect> BarPlot::markNames() {
     constexpr int kFromLine = 4, kApart = 6;
     ensureLaidOut();
     const int line = fontMetrics().height();
     std::vector<QRect> places;
-    int freeFrom = m_area.left();
+    int freeFrom = std::max(m_area.left(), captionEnd() + kApart);
     for (const PlotMark* mark : shownMarks()) {
         const int x = static_cast<int>(std::lround(m_bins.pixelOf(mark->at)));
         const int wide = fontMetrics().horizontalAdvance(mark->text);
@@ -339,7 +344,7 @@ void BarPlot::paintMarks(QPainter& painter) {
     painter.setPen(pen);
     for (std::size_t i = 0; i < marks.size(); ++i) {
         const int x = static_cast<int>(std::lround(m_bins.pixelOf(marks[i]->at)));
-        painter.drawLine(x, places[i].top(), x, m_area.bottom());
+        painter.drawLine(x, x > captionEnd() ? places[i].top() : m_area.top(), x, m_area.bottom());
         painter.drawText(places[i], Qt::AlignLeft | Qt::AlignVCenter, marks[i]->text);
     }
 }

@@ -74,6 +74,7 @@ class BarPlot : public PlotWidget {
     void keepWhole();
     int widestName() const;
     bool namesStandAbove() const { return widestName() > width() * 2 / 5; }
+    int captionEnd() const;
     QRectF nameRect(int bar) const;
     double valueOf(int bar) const;
     // The width of one bar's room.

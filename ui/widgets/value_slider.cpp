@@ -70,9 +70,9 @@ QString ValueSlider::limitShown() const {
     return m_limit->isHidden() ? QString() : m_limit->text();
 }
 
-// A click brings the slider back.
+// Whoever reaches for the slider with the mouse finds it.
 bool ValueSlider::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::MouseButtonPress) {
+    if (event->type() == QEvent::Enter || event->type() == QEvent::MouseButtonPress) {
         showLimit({}, {});
     }
     return QWidget::eventFilter(watched, event);
