@@ -73,6 +73,7 @@ class TestEmulatedAccelerator : public QObject {
     void operations_follow_each_other_behind_their_launches();
     void a_latent_layer_takes_what_it_reads_and_multiplies();
     void drawn_routing_counts_layers_with_experts_alone();
+    void a_dry_run_downloads_choices_alone();
     void copy_runs_beside_compute();
     void what_copies_have_beside_them_is_measured_layer_by_layer();
     void copy_waits_for_event();
@@ -284,6 +285,38 @@ void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
     step(6, 2);
     QCOMPARE(draws, (std::vector<std::string>{"0 at 6 in row 0", "0 at 7 in row 1", "1 guessed at 6 in row 0",
                                               "1 guessed at 7 in row 1", "1 at 6 in row 0", "1 at 7 in row 1"}));
+}
+
+// Nothing has been computed elsewhere; all of it is accounted.
+void TestEmulatedAccelerator::a_dry_run_downloads_choices_alone() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget,
+                            [](std::int64_t, std::int64_t, std::int64_t row, bool, std::int32_t* experts) {
+                                *experts = static_cast<std::int32_t>(5 + row);
+                            });
+    using Values = std::vector<std::int32_t>;
+    Values there(8, 1);
+    const auto download = [&](std::size_t first, std::size_t n) {
+        Values host(n, 2);
+        const double before = gpu.now_us();
+        gpu.download(host.data(), there.data() + first, n * sizeof(std::int32_t));
+        gpu.host_wait(gpu.record(Queue::kCompute));
+        return gpu.now_us() > before + kLatency ? host : Values();
+    };
+    QCOMPARE(download(0, 8), Values(8, 2));
+    const kernels::AttentionShape grouped = kernels::test::grouped_attention(2, 1, 8);
+    const std::vector<std::byte*> blocks(1);
+    const AttentionSegment segment{0, 2, 0, blocks, nullptr, {}};
+    kernels::RouterSpec router;
+    router.n_experts = 8;
+    router.n_active = 1;
+    gpu.submit(
+        ops::RotateAndStore{0, grouped, {&segment, 1}, nullptr, nullptr, nullptr, kernels::kv_shape_of(3, grouped)});
+    gpu.submit(ops::Route{router, {}, nullptr, 2, 8, there.data() + 3, nullptr});
+    QCOMPARE(download(0, 3), Values(3, 2));
+    QCOMPARE(download(5, 3), Values(3, 2));
+    QCOMPARE(download(3, 2), (Values{5, 6}));
+    QCOMPARE(download(4, 2), (Values{6, 1}));
+    QCOMPARE(download(0, 8), (Values{1, 1, 1, 5, 6, 1, 1, 1}));
 }
 
 void TestEmulatedAccelerator::copy_runs_beside_compute() {
