@@ -18,6 +18,7 @@ class TestCliGet : public QObject {
 
     std::unique_ptr<QTemporaryDir> m_home;
     std::unique_ptr<HubServer> m_hub;
+    QByteArray m_model;  // a file's bytes, many of them
     const QString m_name = QStringLiteral("maker/Tiny-GGUF");
 
     void prepare(QProcess& process, const QStringList& arguments) const {
@@ -53,16 +54,19 @@ class TestCliGet : public QObject {
     }
 
   private Q_SLOTS:
+    void initTestCase() {
+        const QTemporaryDir folder;
+        const QString model = folder.filePath(QStringLiteral("model.gguf"));
+        offstage::tests::write_mixed_gguf(model.toStdString());
+        m_model = contents(model);
+        std::minstd_rand random(7);
+        while (m_model.size() < 20'000'000) m_model += QByteArray::number(random());
+    }
     void init() {
         m_home = std::make_unique<QTemporaryDir>();
         m_hub = std::make_unique<HubServer>();
-        const QString model = m_home->filePath(QStringLiteral("model.gguf"));
-        offstage::tests::write_mixed_gguf(model.toStdString());
-        QByteArray bytes = contents(model);
-        std::minstd_rand random(7);
-        while (bytes.size() < 20'000'000) bytes += QByteArray::number(random());
-        m_hub->add("Tiny-Q4_K_M.gguf", bytes);
-        m_hub->add("Tiny-Q8_0.gguf", bytes + bytes);
+        m_hub->add("Tiny-Q4_K_M.gguf", m_model);
+        m_hub->add("Tiny-Q8_0.gguf", m_model + m_model);
     }
 
     void model_isGot_andItsPathPrinted() {
