@@ -243,6 +243,8 @@ class TestFirstMinutes : public QObject {
         QCOMPARE(shown->extraSelections().first().cursor.selectedText(), QStringLiteral("quince"));
         QTRY_VERIFY(shown->viewport()->rect().contains(shown->cursorRect().center()));
         test::picture(*f.window, QStringLiteral("hit-in-a-file"), {1280}, 800);
+        QTest::keyClick(&test::child<QLineEdit>(list), Qt::Key_Escape);  // the search is over
+        QVERIFY(shown->extraSelections().isEmpty());
     }
 
     void searchHit_inATitle_marksTheWordsOfItsConversation() {

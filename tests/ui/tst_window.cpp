@@ -361,7 +361,7 @@ class TestWindow : public QObject {
         QCOMPARE(f.messages().first().state, Message::State::Failed);
         QCOMPARE(test::part<ChatPage>(*f.window).input().text(), text);
         press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::EditPrompt));
-        QTRY_VERIFY(f.messages().isEmpty());
+        QTRY_COMPARE(f.messages().size(), 1);  // without the card
         QCOMPARE(test::part<ChatPage>(*f.window).input().text(), text);
         test::part<ChatPage>(*f.window).input().clear();
         f.ask(QStringLiteral("short"));

@@ -414,6 +414,11 @@ void ConversationView::setFound(const QHash<MessageId, SourceRanges>& found) {
     for (auto hits = found.cbegin(); hits != found.cend(); ++hits) {
         setMark(hits.key(), TextMark::Found, hits.value());
     }
+    for (const MessageColumn::Row& row : m_column.rows()) {
+        if (MessageWidget* widget = row.message(); widget && found.isEmpty()) {
+            widget->showFile({});
+        }
+    }
 }
 
 void ConversationView::setCurrentFound(MessageId id, QPair<int, int> range) {

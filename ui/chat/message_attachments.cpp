@@ -59,6 +59,10 @@ void MessageAttachments::showWords(const QString& words) {
     const int inText = firstWith(&Attachment::text);
     const int index = inText >= 0 ? inText : firstWith(&Attachment::name);
     if (index < 0) {
+        m_found.clear();
+        if (m_text) {
+            markFound();
+        }
         return;
     }
     show(index);

@@ -24,7 +24,7 @@ class MessageAttachments : public QWidget {
     QPlainTextEdit* text() const { return m_text; }  // null: none was ever unfolded
     int layoutFor(int width);                        // returns the height
     // Unfolds the first file that has one of these words, in its text or else in its name,
-    // and marks them there.
+    // and marks them there. None has one: nothing is marked any more.
     void showWords(const QString& words);
 
   Q_SIGNALS:
