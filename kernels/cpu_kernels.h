@@ -60,8 +60,8 @@ enum class QueryRows : std::uint8_t {
     kHeads,   // several heads', of one token: all see all keys. Each result is that of its own call, bit by bit
 };
 
-// Tokens of one value head of a DeltaNet layer: t's values are at q + t * stride and so
-// on.
+// Tokens of one value head of a layer of linear attention: t's values are at q + t *
+// stride and so on.
 struct DeltaRule {
     std::int64_t n_tokens = 0;
     std::int64_t key_dim = 0;
@@ -75,6 +75,7 @@ struct DeltaRule {
     std::int64_t gate_stride = 0;
     float* out = nullptr;  // (value_dim)
     std::int64_t out_stride = 0;
+    bool corrects = true;  // false: nothing is subtracted from v (Mamba-2)
 };
 
 // Bytes of one token's n rounded inputs for CpuKernels::matvec_bytes(): codes, for each
@@ -159,7 +160,8 @@ struct CpuKernels {
 
     // Columns [column_begin, column_end) of a state S (key_dim, value_dim) go through all
     // tokens, one after the other: S = decay S + k (beta (v - decay k^T S))^T, out = q^T
-    // S (DeltaNetShape). A column's result does not depend on the others, bit by bit.
+    // S (DeltaNetShape), or without `decay k^T S` (Mamba2Shape). A column's result does
+    // not depend on the others, bit by bit.
     void (*delta_rule)(const DeltaRule& rule, std::int64_t column_begin, std::int64_t column_end, float* state);
 
     // out[i] = the activation of gate[i] and up[i], without biases. It is 0 for neurons

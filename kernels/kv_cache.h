@@ -68,10 +68,10 @@ constexpr KvShape kv_shape_of(std::int64_t n_layers, const AttentionShape& atten
     return {n_layers, attention.n_kv_heads, attention.key_dim, attention.value_dim, attention.values_in_keys, type};
 }
 
-// The state of DeltaNet layers lies in blocks as well, one for a whole sequence: a
-// layer's from keys_offset(layer, 0) on, in floats.
-constexpr KvShape kv_shape_of(std::int64_t n_layers, const DeltaNetShape& shape) {
-    return {n_layers, 1, (shape.kept_size() + kKvBlockTokens - 1) / kKvBlockTokens, 0, true, KvType::kF32};
+// What recurrent layers keep lies in blocks as well, one for a whole sequence: kept_size
+// floats of a layer from keys_offset(layer, 0) on.
+constexpr KvShape kv_shape_of_states(std::int64_t n_layers, std::int64_t kept_size) {
+    return {n_layers, 1, (kept_size + kKvBlockTokens - 1) / kKvBlockTokens, 0, true, KvType::kF32};
 }
 
 }  // namespace offstage::kernels

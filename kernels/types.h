@@ -106,6 +106,34 @@ struct AttentionShape {
     constexpr std::int64_t qkv_width() const { return query_width() + n_kv_heads * (key_dim + value_dim); }
 };
 
+// A causal convolution of rows: each channel with weights of its own, over a token and the
+// kernel_size - 1 before it. Pointers are into the device's memory, float32.
+struct ConvolutionShape {
+    std::int64_t n_channels = 0;
+    std::int64_t kernel_size = 0;
+    const float* weights = nullptr;  // (n_channels, kernel_size), the token itself last
+    const float* bias = nullptr;     // (n_channels); nullptr: none
+    bool silu = true;                // of the sum
+
+    // Floats that a sequence keeps: the inputs of the last tokens (kernel_size - 1,
+    // n_channels).
+    constexpr std::int64_t kept_size() const { return (kernel_size - 1) * n_channels; }
+};
+
+// The states of a layer of linear attention: (n_value_heads, key_dim, value_dim).
+struct StateShape {
+    std::int64_t n_key_heads = 0;
+    std::int64_t n_value_heads = 0;  // a multiple of n_key_heads
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;
+    bool tiled = false;  // value head h belongs to key head h % n_key_heads, else to h / (values per key)
+
+    constexpr std::int64_t size() const { return n_value_heads * key_dim * value_dim; }
+    constexpr std::int64_t key_head(std::int64_t value_head) const {
+        return tiled ? value_head % n_key_heads : value_head / (n_value_heads / n_key_heads);
+    }
+};
+
 // One layer of gated DeltaNet (Yang and others, 2024, arXiv:2412.06464, section 3.1). A
 // token's row is its queries (n_key_heads, key_dim), keys (the same) and values
 // (n_value_heads, value_dim), each value passed through a causal convolution of its own
@@ -131,14 +159,42 @@ struct DeltaNetShape {
 
     constexpr std::int64_t output_width() const { return n_value_heads * value_dim; }
     constexpr std::int64_t qkv_width() const { return 2 * n_key_heads * key_dim + output_width(); }
-    constexpr std::int64_t key_head(std::int64_t value_head) const {
-        return tiled ? value_head % n_key_heads : value_head / (n_value_heads / n_key_heads);
+    constexpr StateShape states() const { return {n_key_heads, n_value_heads, key_dim, value_dim, tiled}; }
+    constexpr ConvolutionShape inputs() const { return {qkv_width(), kernel_size, convolution, nullptr, true}; }
+    // Floats that a sequence keeps: the states, then what the convolution keeps.
+    constexpr std::int64_t kept_size() const { return states().size() + inputs().kept_size(); }
+};
+
+// One layer of Mamba-2 (Dao and Gu, 2024, arXiv:2405.21060, section 7). A token's row is x
+// (n_heads, head_dim), B (n_groups, state_dim) and C (the same), each value passed through
+// a causal convolution and silu. Of each head, which reads the B and C of its group, a
+// state S (state_dim, head_dim) is kept:
+//   S' = decay S + B (time x)^T, out = C^T S' + skip x
+//   time = softplus(dt + time_bias), decay = exp(decay_rate time)
+// and out, multiplied by silu(z), is normed (RMS of each group's values, with `norm`).
+// Pointers are into the device's memory, float32.
+struct Mamba2Shape {
+    std::int64_t n_groups = 0;
+    std::int64_t n_heads = 0;  // a multiple of n_groups: a group's follow each other
+    std::int64_t state_dim = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t kernel_size = 0;
+    const float* convolution = nullptr;       // (row_width, kernel_size), the token itself last
+    const float* convolution_bias = nullptr;  // (row_width)
+    const float* decay_rate = nullptr;        // (n_heads), negative
+    const float* time_bias = nullptr;         // (n_heads)
+    const float* skip = nullptr;              // (n_heads)
+    const float* norm = nullptr;              // (output_width)
+    float norm_eps = 0;
+
+    constexpr std::int64_t output_width() const { return n_heads * head_dim; }
+    constexpr std::int64_t row_width() const { return output_width() + 2 * n_groups * state_dim; }
+    constexpr StateShape states() const { return {n_groups, n_heads, state_dim, head_dim, false}; }
+    constexpr ConvolutionShape inputs() const {
+        return {row_width(), kernel_size, convolution, convolution_bias, true};
     }
-    // Floats that a sequence keeps: the states (n_value_heads, key_dim, value_dim), then
-    // the convolution's inputs of the last kernel_size - 1 tokens (kernel_size - 1,
-    // qkv_width).
-    constexpr std::int64_t states_size() const { return n_value_heads * key_dim * value_dim; }
-    constexpr std::int64_t kept_size() const { return states_size() + (kernel_size - 1) * qkv_width(); }
+    // Floats that a sequence keeps: the states, then what the convolution keeps.
+    constexpr std::int64_t kept_size() const { return states().size() + inputs().kept_size(); }
 };
 
 }  // namespace offstage::kernels

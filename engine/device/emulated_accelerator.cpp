@@ -177,6 +177,8 @@ struct EmulatedAccelerator::State {
     void run_dry(const ops::RotateAndStore& op) { begin_layer(op.segments); }
     void run_dry(const ops::RotateAndStoreLatent& op) { begin_layer(op.segments); }
     void run_dry(const ops::DeltaNet& op) { begin_layer(op.segments); }
+    void run_dry(const ops::Mamba2& op) { begin_layer(op.segments); }
+    void run_dry(const ops::GatedConvolution& op) { begin_layer(op.segments); }
     void run_dry(const ops::Route& op) { draw(op.n, op.spec.n_active, op.experts); }
 
     void begin_layer(kernels::Span<AttentionSegment> segments) {

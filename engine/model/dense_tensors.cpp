@@ -66,6 +66,24 @@ class TensorList {
         vector(TensorRole::kStateNorm, a.value_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, shape.output_width());
     }
+    void attention(const Mamba2Spec& a) {
+        const kernels::Mamba2Shape shape = a.shape();
+        matrix(TensorRole::kQkv, shape.row_width(), spec_.hidden_dim);
+        matrix(TensorRole::kOutputGate, shape.output_width(), spec_.hidden_dim);
+        matrix(TensorRole::kTimeStep, a.n_heads, spec_.hidden_dim, false);
+        add(TensorRole::kConvolution, DenseTensor::Kind::kVector, shape.row_width(), a.kernel_size);
+        vector(TensorRole::kConvolutionBias, shape.row_width());
+        vector(TensorRole::kDecayRate, a.n_heads);
+        vector(TensorRole::kTimeBias, a.n_heads);
+        vector(TensorRole::kSkip, a.n_heads);
+        vector(TensorRole::kStateNorm, shape.output_width());
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, shape.output_width());
+    }
+    void attention(const ShortConvolutionSpec& a) {
+        matrix(TensorRole::kQkv, 3 * a.n_channels, spec_.hidden_dim);
+        add(TensorRole::kConvolution, DenseTensor::Kind::kVector, a.n_channels, a.kernel_size);
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_channels);
+    }
     void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
     void ffn(const MoeSpec& moe) {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);

@@ -31,8 +31,8 @@ enum class TensorRole : std::uint8_t {
     kAttentionOutputBias,
     kAttentionOutputNorm,  // (hidden_dim): LayerSpec::output_norms
     kSinks,                // (n_heads): see AttentionShape
-    kOutputGate,  // (n_heads * head_dim, hidden_dim); also for DeltaNet layers, whose kQkv and kAttentionOutput are as
-                  // DeltaNetShape has them
+    kOutputGate,  // (n_heads * head_dim, hidden_dim); also for recurrent layers, whose kQkv and kAttentionOutput are as
+                  // their shapes have rows and outputs
 
     // latent attention
     kQueryDown,      // (query_rank, hidden_dim); absent where query_rank is 0
@@ -45,12 +45,15 @@ enum class TensorRole : std::uint8_t {
     kKeyUp,       // (n_heads * latent_dim, nope_dim): a head's query without positions becomes one of the latent
     kValueUp,     // (n_heads * value_dim, latent_dim)
 
-    // DeltaNet layers: see kernels::DeltaNetShape
+    // recurrent layers: see kernels::DeltaNetShape, Mamba2Shape and ConvolutionShape
     kDecayAndBeta,  // (2 * n_value_heads, hidden_dim): a of each head, then b
-    kConvolution,   // (qkv_width, kernel_size), float32
-    kDecayRate,     // (n_value_heads)
-    kTimeBias,      // (n_value_heads)
-    kStateNorm,     // (value_dim)
+    kTimeStep,      // (n_heads, hidden_dim): dt
+    kConvolution,   // (channels, kernel_size), float32
+    kConvolutionBias,
+    kDecayRate,  // (n_value_heads)
+    kTimeBias,   // (n_value_heads)
+    kSkip,       // (n_heads)
+    kStateNorm,  // (value_dim), or the full width
 
     // (hidden_dim): the norm before the feed-forward network, and before the routed
     // experts unless they have kExpertNorm.

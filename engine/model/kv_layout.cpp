@@ -8,10 +8,10 @@ KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type) {
     KvLayout layout;
     for (std::int64_t layer = 0; layer < spec.n_layers(); ++layer) {
         const kernels::AttentionShape attention = spec.attention_shape(layer);
-        const DeltaNetSpec* const delta_net = spec.layers[static_cast<std::size_t>(layer)].delta_net();
-        const bool is_state = delta_net != nullptr;
+        const std::int64_t kept_size = spec.layers[static_cast<std::size_t>(layer)].kept_size();
+        const bool is_state = kept_size > 0;
         const kernels::KvShape one =
-            is_state ? kernels::kv_shape_of(1, delta_net->shape()) : kernels::kv_shape_of(1, attention, type);
+            is_state ? kernels::kv_shape_of_states(1, kept_size) : kernels::kv_shape_of(1, attention, type);
         const auto group = std::find_if(layout.groups.begin(), layout.groups.end(), [&](const KvGroup& known) {
             kernels::KvShape alike = known.shape;
             alike.n_layers = 1;

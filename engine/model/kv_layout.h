@@ -10,12 +10,12 @@
 namespace offstage::engine {
 
 // Layers that keep keys and values of one shape for the same tokens: one block of the
-// cache holds all of them. Or DeltaNet layers: one block holds their state of a sequence
+// cache holds all of them. Or recurrent layers: one block holds their state of a sequence
 // of any length.
 struct KvGroup {
     kernels::KvShape shape;
     std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
-    bool is_state = false;    // for DeltaNet layers
+    bool is_state = false;    // for recurrent layers
 };
 
 // The KV cache of a model, in groups of layers that are alike.

@@ -43,7 +43,8 @@ kernels::AttentionShape shape_of(const LatentSpec& a) {
     return shape;
 }
 
-kernels::AttentionShape shape_of(const DeltaNetSpec&) {
+template <typename Recurrent>
+kernels::AttentionShape shape_of(const Recurrent&) {
     return {};
 }
 
@@ -51,6 +52,19 @@ kernels::AttentionShape shape_of(const DeltaNetSpec&) {
 
 kernels::DeltaNetShape DeltaNetSpec::shape() const {
     return {n_key_heads, n_value_heads, key_dim, value_dim, kernel_size, tiled};
+}
+
+kernels::Mamba2Shape Mamba2Spec::shape() const {
+    return {n_groups, n_heads, state_dim, head_dim, kernel_size};
+}
+
+std::int64_t LayerSpec::kept_size() const {
+    return std::visit(
+        [](const auto& layer) {
+            if constexpr (requires { layer.shape(); }) return layer.shape().kept_size();
+            return std::int64_t{0};
+        },
+        attention);
 }
 
 std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, double theta) {

@@ -122,7 +122,31 @@ struct DeltaNetSpec {
     kernels::DeltaNetShape shape() const;
 };
 
-using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec>;
+// Mamba-2 (Dao and Gu, 2024, arXiv:2405.21060): recurrent as well.
+// kernels::Mamba2Shape defines the computation.
+struct Mamba2Spec {
+    std::int64_t n_groups = 0;  // of B and C
+    std::int64_t n_heads = 0;   // a multiple of n_groups
+    std::int64_t state_dim = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t kernel_size = 0;  // of the convolution
+    float norm_eps = 1e-6f;
+    RopeSpec rope;  // the other layers'
+
+    kernels::Mamba2Shape shape() const;
+};
+
+// Gated short convolution (LFM2): keeps the inputs of the last tokens alone.
+// kernels::ops::GatedConvolution defines the computation.
+struct ShortConvolutionSpec {
+    std::int64_t n_channels = 0;   // hidden_dim
+    std::int64_t kernel_size = 0;  // a token and so many less one before it
+    RopeSpec rope;                 // the other layers'
+
+    kernels::ConvolutionShape shape() const { return {n_channels, kernel_size, nullptr, nullptr, false}; }
+};
+
+using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec, Mamba2Spec, ShortConvolutionSpec>;
 
 // A feed-forward network of three matrices: down(act(gate x) * (up x)).
 struct DenseFfnSpec {
@@ -190,6 +214,8 @@ struct LayerSpec {
 
     const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
+    // Floats that a recurrent layer keeps of a sequence; 0: the layer keeps keys.
+    std::int64_t kept_size() const;
 };
 
 // Differences between GGUF files of one family.
@@ -242,7 +268,7 @@ struct ModelSpec {
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
     const RopeSpec& rope(std::int64_t layer = 0) const;
     // A layer's shape for its attention kernels and its KV cache
-    // (engine/model/kv_layout.h). All 0 for a DeltaNet layer.
+    // (engine/model/kv_layout.h). All 0 for a recurrent layer.
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
     // The largest of all layers with attention, field by field.
     kernels::AttentionShape largest_attention() const;

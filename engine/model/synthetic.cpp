@@ -277,6 +277,7 @@ class SyntheticWeights final : public WeightSource {
             case TensorRole::kQueryDownNorm:
             case TensorRole::kLatentNorm:
             case TensorRole::kStateNorm:
+            case TensorRole::kSkip:
             case TensorRole::kFfnNorm:
             case TensorRole::kAttentionOutputNorm:
             case TensorRole::kFfnOutputNorm:

@@ -131,7 +131,7 @@ constexpr std::int64_t kv_blocks_for(std::int64_t n_tokens) {
 // block, and the context need not end with one.
 inline constexpr std::int64_t kSpareKvBlocks = 17;
 
-// Blocks of a group of DeltaNet layers: the state of one sequence, the new one of a step,
+// Blocks of a group of recurrent layers: the state of one sequence, the new one of a step,
 // and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
 inline constexpr std::int64_t kStateBlocks = 4;
 

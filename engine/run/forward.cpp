@@ -427,7 +427,7 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     }
 }
 
-// DeltaNet layers: the state to read, and the one to write.
+// Recurrent layers: the state to read, and the one to write.
 std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead) const {
     if (segment.sequence->cache().pool(group).is_state()) return 2;
     return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) + ahead);

@@ -25,7 +25,7 @@ class KvCache {
     const KvPool& pool(std::size_t group) const { return *pools_[group]; }
     kernels::KvType type() const { return type_; }  // of keys and values
     std::int64_t n_held_in_host() const;            // blocks, by sequences
-    bool has_states() const;                        // for DeltaNet layers
+    bool has_states() const;                        // for recurrent layers
     bool keeps_all() const;                         // every group does
 
     // As KvPool's, for all groups; groups that shrink come first, since the others may
@@ -91,7 +91,7 @@ struct WrittenToken {
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools,
 // which it releases. In a group with a window, blocks before the windows of the next
 // token and the kPromptEndTokens before it are released after each step. A group of
-// DeltaNet layers has one block, their state after all tokens (none: zeros); a step
+// recurrent layers has one block, their state after all tokens (none: zeros); a step
 // writes another one, which commit() puts in its place, so that a failed step changes
 // nothing.
 class KvSequence {
@@ -154,7 +154,7 @@ class KvSequence {
     std::int64_t reach(std::int64_t n_tokens) const;
     void clear() { truncate(0); }
     // Keeps the present contents of windowed groups, so that truncate() can return here
-    // or to kPromptEndTokens less; and the states of DeltaNet layers, with which it can
+    // or to kPromptEndTokens less; and the states of recurrent layers, with which it can
     // return exactly here. The last eight checkpoints are kept and occupy blocks. If
     // blocks are short, fewer are kept (prepare()). Does nothing without windows and
     // states.

@@ -23,7 +23,7 @@ namespace offstage::engine {
 // New blocks are taken on the device first. When blocks must leave the device, the
 // least-read ones go: first those that fewer sequences share, then, of equals, the
 // newest, which leaves on the device the blocks that a conversation keeps longest; under
-// a sliding window, and for the states of DeltaNet layers, the oldest, which are no
+// a sliding window, and for the states of recurrent layers, the oldest, which are no
 // longer read. Blocks that only idle sequences hold (set_idle()) go before all others,
 // also when a new block is taken.
 class KvPool {
@@ -69,7 +69,7 @@ class KvPool {
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
     std::int64_t window() const { return window_; }
-    bool is_state() const { return is_state_; }  // for DeltaNet layers: KvGroup
+    bool is_state() const { return is_state_; }  // for recurrent layers: KvGroup
     bool keeps_all() const { return window_ == 0 && !is_state_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
     std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }

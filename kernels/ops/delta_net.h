@@ -21,20 +21,11 @@ struct DeltaNet {
     KvShape kv;
     float* out = nullptr;
 
-    // A state is read and written once in a step: a GPU keeps it in registers between
-    // tokens.
     Cost cost() const {
-        Cost cost;
-        double n_tokens = 0;
-        for (const AttentionSegment& segment : segments) {
-            for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
-                const bool in_host = !segment.in_host.empty() && segment.in_host[i] != 0;
-                (in_host ? cost.bus_bytes : cost.bytes) += as_double(shape.kept_size()) * 4;
-            }
-            n_tokens += as_double(segment.n_tokens);
-        }
+        Cost cost = cost_of_states(segments, shape.kept_size());
+        const double n_tokens = as_double(rows_of(segments));
         cost.bytes += n_tokens * as_double(2 * shape.qkv_width() + 2 * shape.output_width()) * 4;
-        const std::int64_t flops = 7 * shape.states_size() + 2 * shape.kernel_size * shape.qkv_width();
+        const std::int64_t flops = 7 * shape.states().size() + 2 * shape.kernel_size * shape.qkv_width();
         cost.flops = n_tokens * as_double(flops);
         return cost;
     }

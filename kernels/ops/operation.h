@@ -21,8 +21,10 @@
 #include "kernels/ops/delta_net.h"
 #include "kernels/ops/embed.h"
 #include "kernels/ops/experts.h"
+#include "kernels/ops/gated_convolution.h"
 #include "kernels/ops/grouped_attention.h"
 #include "kernels/ops/grouped_experts.h"
+#include "kernels/ops/mamba2.h"
 #include "kernels/ops/multiply.h"
 #include "kernels/ops/multiply_heads.h"
 #include "kernels/ops/multiply_sigmoid.h"
@@ -60,8 +62,9 @@ struct Operation {
     }
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
-                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, CopyKvBlock, Route,
-                 Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention, DecodeExperts, ChooseToken>
+                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, Mamba2, GatedConvolution,
+                 CopyKvBlock, Route, Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention, DecodeExperts,
+                 ChooseToken>
         value;
 };
 

@@ -12,8 +12,9 @@ namespace offstage::kernels {
 
 // Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's
 // activations follow `past` tokens that the KV cache holds. Key k of the sequence lies in
-// block k / kKvBlockTokens (KvShape); the table covers past + n_tokens keys. (DeltaNet
-// layers: ops::DeltaNet.) A block lies in the device's memory, or in host memory that
+// block k / kKvBlockTokens (KvShape); the table covers past + n_tokens keys.
+// Of a recurrent layer it has two blocks, of the state before the step (nullptr: zeros)
+// and after it. A block lies in the device's memory, or in host memory that
 // Backend::mapped() gave the address of.
 struct AttentionSegment {
     std::int64_t first_row = 0;
@@ -56,6 +57,26 @@ inline Cost cost_of_storing(Span<AttentionSegment> segments, std::int64_t values
         cost.bus_bytes += as_double(in_host * stored);
     }
     return cost;
+}
+
+// A recurrent layer's state, kept_size floats, is read and written once in a step: a GPU
+// keeps it in registers between tokens.
+inline Cost cost_of_states(Span<AttentionSegment> segments, std::int64_t kept_size) {
+    Cost cost;
+    for (const AttentionSegment& segment : segments) {
+        for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
+            const bool in_host = !segment.in_host.empty() && segment.in_host[i] != 0;
+            (in_host ? cost.bus_bytes : cost.bytes) += as_double(kept_size) * 4;
+        }
+    }
+    return cost;
+}
+
+// All rows of a step.
+inline std::int64_t rows_of(Span<AttentionSegment> segments) {
+    std::int64_t n = 0;
+    for (const AttentionSegment& segment : segments) n += segment.n_tokens;
+    return n;
 }
 
 }  // namespace ops

@@ -93,11 +93,9 @@ inline std::string check_model_config(std::string_view text) {
             if (n <= 0) return "a size that is not positive";
         }
         for (std::int64_t l = 0; l < c.n_layers(); ++l) {
-            const engine::DeltaNetSpec* const delta_net = c.layers[static_cast<std::size_t>(l)].delta_net();
-            const kernels::AttentionShape shape = delta_net != nullptr ? c.largest_attention() : c.attention_shape(l);
-            if (delta_net != nullptr && (delta_net->shape().kept_size() <= 0 || delta_net->kernel_size <= 0)) {
-                return "a size of a state that is not positive";
-            }
+            const std::int64_t kept_size = c.layers[static_cast<std::size_t>(l)].kept_size();
+            const kernels::AttentionShape shape = kept_size > 0 ? c.largest_attention() : c.attention_shape(l);
+            if (kept_size < 0) return "a size of a state that is not positive";
             if (shape.n_heads <= 0 || shape.n_kv_heads <= 0 || shape.key_dim <= 0 || shape.value_dim <= 0) {
                 return "a size of attention that is not positive";
             }

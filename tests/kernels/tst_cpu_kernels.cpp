@@ -450,8 +450,12 @@ void TestCpuKernels::expert_ffn_by_any_spec_is_the_scalar_one() {
 void TestCpuKernels::delta_rule_is_the_scalar_one() {
     QFETCH(int, set);
     constexpr std::int64_t kTokens = 5;
-    for (const auto& [key_dim, value_dim] :
-         {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 9}, {16, 32}, {33, 131}}) {
+    struct Case {
+        std::int64_t key_dim, value_dim;
+        bool corrects;
+    };
+    for (const auto [key_dim, value_dim, corrects] :
+         {Case{1, 1, true}, {7, 9, true}, {16, 32, true}, {33, 131, true}, {7, 9, false}, {33, 131, false}}) {
         const auto floats = [](std::int64_t n, unsigned seed) {
             std::vector<float> values(static_cast<std::size_t>(n));
             fill_random(values, seed);
@@ -469,6 +473,7 @@ void TestCpuKernels::delta_rule_is_the_scalar_one() {
             rule.gate_stride = 2;
             rule.out = out.data() + first * value_dim;
             rule.out_stride = value_dim;
+            rule.corrects = corrects;
             kernels.delta_rule(rule, column, end, state.data());
         };
         std::vector<float> want_state = begin, want(static_cast<std::size_t>(kTokens * value_dim), 7.0f), whole = want;

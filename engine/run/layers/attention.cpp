@@ -289,6 +289,118 @@ class DeltaNet final : public AttentionModule {
     const kernels::WeightView output_;
 };
 
+// ---------------------------------------------------------------- Mamba-2
+
+class Mamba2 final : public AttentionModule {
+  public:
+    Mamba2(const ModelSpec& spec, const Mamba2Spec& layer_spec, const DeviceWeights& weights, std::int64_t layer,
+           KvLayout::Place place)
+        : place_(place),
+          shape_(layer_spec.shape()),
+          hidden_dim_(spec.hidden_dim),
+          rule_(output_rule(spec, weights, layer)),
+          xbc_(weights.matrix(TensorRole::kQkv, layer)),
+          gate_(weights.matrix(TensorRole::kOutputGate, layer)),
+          time_(weights.matrix(TensorRole::kTimeStep, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {
+        shape_.convolution = weights.vector(TensorRole::kConvolution, layer);
+        shape_.convolution_bias = weights.vector(TensorRole::kConvolutionBias, layer);
+        shape_.decay_rate = weights.vector(TensorRole::kDecayRate, layer);
+        shape_.time_bias = weights.vector(TensorRole::kTimeBias, layer);
+        shape_.skip = weights.vector(TensorRole::kSkip, layer);
+        shape_.norm = weights.vector(TensorRole::kStateNorm, layer);
+        shape_.norm_eps = layer_spec.norm_eps;
+    }
+
+    static std::int64_t workspace(const ModelSpec& spec, const kernels::Mamba2Shape& shape) {
+        std::int64_t floats = 0;
+        for (const std::int64_t width : {shape.row_width(), shape.output_width(), shape.output_width(), shape.n_heads,
+                                         shape.n_heads, spec.hidden_dim}) {
+            floats += WorkspacePieces::rounded(width);
+        }
+        return floats;
+    }
+
+    void run(const StepContext& step, const NormWeights& norm) const override {
+        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        WorkspacePieces pieces(step);
+        float* const xbc = pieces.take(shape_.row_width());
+        float* const gate = pieces.take(shape_.output_width());
+        float* const values = pieces.take(shape_.output_width());
+        float* const time = pieces.take(shape_.n_heads);
+        float* const decay = pieces.take(shape_.n_heads);
+        float* const projected = pieces.take(hidden_dim_);
+        step.device.submit(ops::Multiply{xbc_, step.normalised, step.n_tokens, xbc});
+        step.device.submit(ops::Multiply{gate_, step.normalised, step.n_tokens, gate});
+        step.device.submit(ops::Multiply{time_, step.normalised, step.n_tokens, time});
+        const KvStep& kv = step.kv[place_.group];
+        step.device.submit(ops::Mamba2{.layer = place_.layer,
+                                       .shape = shape_,
+                                       .segments = kv.segments,
+                                       .xbc = xbc,
+                                       .time = time,
+                                       .decay = decay,
+                                       .z = gate,
+                                       .kv = kv.shape,
+                                       .out = values});
+        add_output(step, output_, nullptr, values, projected, rule_);
+    }
+
+  private:
+    const KvLayout::Place place_;
+    kernels::Mamba2Shape shape_;
+    const std::int64_t hidden_dim_;
+    const OutputRule rule_;
+    const kernels::WeightView xbc_;
+    const kernels::WeightView gate_;
+    const kernels::WeightView time_;
+    const kernels::WeightView output_;
+};
+
+// ---------------------------------------------------------------- gated short convolution
+
+class ShortConvolution final : public AttentionModule {
+  public:
+    ShortConvolution(const ModelSpec& spec, const ShortConvolutionSpec& layer_spec, const DeviceWeights& weights,
+                     std::int64_t layer, KvLayout::Place place)
+        : place_(place),
+          shape_(layer_spec.shape()),
+          rule_(output_rule(spec, weights, layer)),
+          input_(weights.matrix(TensorRole::kQkv, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {
+        shape_.weights = weights.vector(TensorRole::kConvolution, layer);
+    }
+
+    static std::int64_t workspace(const ModelSpec& spec, const kernels::ConvolutionShape& shape) {
+        return WorkspacePieces::rounded(3 * shape.n_channels) + WorkspacePieces::rounded(shape.n_channels) +
+               WorkspacePieces::rounded(spec.hidden_dim);
+    }
+
+    void run(const StepContext& step, const NormWeights& norm) const override {
+        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        WorkspacePieces pieces(step);
+        float* const bcx = pieces.take(3 * shape_.n_channels);
+        float* const values = pieces.take(shape_.n_channels);
+        float* const projected = pieces.take(output_.n_rows);
+        step.device.submit(ops::Multiply{input_, step.normalised, step.n_tokens, bcx});
+        const KvStep& kv = step.kv[place_.group];
+        step.device.submit(ops::GatedConvolution{.layer = place_.layer,
+                                                 .shape = shape_,
+                                                 .segments = kv.segments,
+                                                 .bcx = bcx,
+                                                 .kv = kv.shape,
+                                                 .out = values});
+        add_output(step, output_, nullptr, values, projected, rule_);
+    }
+
+  private:
+    const KvLayout::Place place_;
+    kernels::ConvolutionShape shape_;
+    const OutputRule rule_;
+    const kernels::WeightView input_;
+    const kernels::WeightView output_;
+};
+
 }  // namespace
 
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
@@ -299,6 +411,12 @@ std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const Dev
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return std::make_unique<DeltaNet>(spec, *delta_net, weights, layer, place);
+    }
+    if (const auto* const mamba2 = std::get_if<Mamba2Spec>(&attention)) {
+        return std::make_unique<Mamba2>(spec, *mamba2, weights, layer, place);
+    }
+    if (const auto* const convolution = std::get_if<ShortConvolutionSpec>(&attention)) {
+        return std::make_unique<ShortConvolution>(spec, *convolution, weights, layer, place);
     }
     return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place,
                                                    rotation);
@@ -311,6 +429,12 @@ std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return DeltaNet::workspace(spec, delta_net->shape());
+    }
+    if (const auto* const mamba2 = std::get_if<Mamba2Spec>(&attention)) {
+        return Mamba2::workspace(spec, mamba2->shape());
+    }
+    if (const auto* const convolution = std::get_if<ShortConvolutionSpec>(&attention)) {
+        return ShortConvolution::workspace(spec, convolution->shape());
     }
     return GroupedQueryAttention::workspace(spec, layer);
 }

@@ -5,8 +5,9 @@ namespace offstage::engine::parity {
 const std::vector<Check>& all_checks() {
     static const std::vector<Check> all = [] {
         std::vector<Check> checks;
-        for (const auto& of_file : {dense_checks(), attention_checks(), kv_checks(), router_checks(), experts_checks(),
-                                    queues_checks(), blocks_checks(), choice_checks()}) {
+        for (const auto& of_file :
+             {dense_checks(), attention_checks(), kv_checks(), recurrent_checks(), router_checks(), experts_checks(),
+              queues_checks(), blocks_checks(), choice_checks()}) {
             checks.insert(checks.end(), of_file.begin(), of_file.end());
         }
         return checks;

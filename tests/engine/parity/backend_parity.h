@@ -25,6 +25,7 @@ void run_check(const Check& check, Backend& backend, const Promise& promise);
 std::vector<Check> dense_checks();
 std::vector<Check> attention_checks();
 std::vector<Check> kv_checks();
+std::vector<Check> recurrent_checks();
 std::vector<Check> router_checks();
 std::vector<Check> experts_checks();
 std::vector<Check> queues_checks();
