@@ -234,6 +234,13 @@ class TestPanelRoom : public QObject {
         QCOMPARE(panel.table().item(0, 0)->text(), panel.profile().currentText());
         showNarrow(QStringLiteral("whatIf"));
         COMPARE_ROOM(dock, false);
+        const auto nBars = [&dock] {  // the page's alone
+            const QList<PanelArea*> areas = dock.findChildren<PanelArea*>();
+            return std::count_if(areas.begin(), areas.end(), [](const PanelArea* area) {
+                return area->isVisible() && area->verticalScrollBar()->maximum() > 0;
+            });
+        };
+        QTRY_COMPARE(nBars(), 1);
     }
 
     void experts_afterAPin_doNotScroll_data() { languagesAndDevices(); }
