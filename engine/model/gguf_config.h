@@ -98,9 +98,9 @@ bool is_redundant(std::string_view tensor, const ModelSpec& spec);
 
 // ---- families whose layers differ, in gguf_layers.cpp
 
-// The recurrent layers, and the KV heads of the others. Ollama writes the heads of each
-// layer, 0 for a recurrent one.
-void configure_qwen35_layers(GgufConfig& c);
+// The recurrent layers, of that type, and the KV heads of the others. Where the heads of
+// each layer are written, a recurrent one has 0.
+void configure_recurrent_layers(GgufConfig& c, const char* type);
 // Gives each layer separate heads and positions.
 void configure_gemma4(GgufConfig& c);
 // Which layers have a window, by attention.sliding_window_pattern: a list, or the period of

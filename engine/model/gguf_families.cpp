@@ -92,7 +92,7 @@ void configure_qwen35(GgufConfig& c) {
     c.set("linear_value_head_dim", inner / n_heads, c.key("ssm.inner_size"));
     c.take("linear_value_heads_tiled", "ssm.v_head_reordered", true);
     c.take("full_attention_interval", "full_attention_interval");
-    configure_qwen35_layers(c);
+    configure_recurrent_layers(c, "linear_attention");
 }
 
 void configure_qwen3_next(GgufConfig& c) {
@@ -224,6 +224,29 @@ void configure_granite(GgufConfig& c) {
     c.take("shared_intermediate_size", "expert_shared_feed_forward_length", 0);
 }
 
+void configure_granite_hybrid(GgufConfig& c) {
+    configure_granite(c);
+    configure_recurrent_layers(c, "linear_attention");
+    c.take("mamba_d_conv", "ssm.conv_kernel");
+    c.take("mamba_d_state", "ssm.state_size");
+    c.take("mamba_n_groups", "ssm.group_count");
+    c.take("mamba_n_heads", "ssm.time_step_rank");
+    const std::int64_t n_heads = c.metadata().integer(c.key("ssm.time_step_rank"), 1, 1 << 16);
+    const std::int64_t inner = c.metadata().integer(c.key("ssm.inner_size"), n_heads, std::int64_t{1} << 32);
+    c.set("mamba_d_head", inner / n_heads, c.key("ssm.inner_size"));
+    const std::string positions = c.key("rope.scaling.finetuned");
+    c.set("position_embedding_type", c.metadata().flag(positions, true) ? "rope" : "nope", positions);
+}
+
+void configure_lfm2(GgufConfig& c) {
+    configure_recurrent_layers(c, "conv");
+    c.take("norm_eps", "attention.layer_norm_rms_epsilon");
+    c.take("conv_L_cache", "shortconv.l_cache");
+    c.take("num_dense_layers", "leading_dense_block_count", 0);
+    c.take("routed_scaling_factor", "expert_weights_scale", 1.0);
+    if (c.config()["routed_scaling_factor"] == 0.0) c.set("routed_scaling_factor", 1.0);
+}
+
 void configure_gpt_oss(GgufConfig& c) {
     configure_small(c);
     // Without rope_scaling transformers has YaRN here. Its borders are not cut to whole
@@ -300,6 +323,7 @@ constexpr GgufOtherName kDeepseek2Names[] = {
     {"attn_out.weight", "attn_output.weight"},
     {"exp_probs_b", "exp_probs_b.bias"},
 };
+constexpr GgufOtherName kLfm2Names[] = {{"token_embd_norm.weight", "output_norm.weight"}};
 constexpr GgufOtherName kQwen35Names[] = {{"ssm_dt", "ssm_dt.bias"}};
 constexpr GgufOtherName kGemma4Names[] = {
     {"attn_post_norm.weight", "post_attention_norm.weight"},  {"ffn_pre_norm.weight", "ffn_norm.weight"},
@@ -329,6 +353,8 @@ std::span<const GgufFamily> gguf_families() {
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),
+        with_kv_heads_of_layers(interleaved(row(kGraniteMoeHybrid, "granitehybrid", configure_granite_hybrid))),
+        with_kv_heads_of_layers(also(row(kLfm2Moe, "lfm2moe", configure_lfm2), nullptr, kLfm2Names)),
         with_kv_heads_of_layers(
             also(without_shexp(row(kGemma4Text, "gemma4", configure_gemma4)), nullptr, kGemma4Names)),
         also(with_norm(row(kGptOss, "gpt-oss", configure_gpt_oss), "post_attention_norm", "ffn_gate_inp.bias"),

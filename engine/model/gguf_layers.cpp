@@ -10,12 +10,12 @@ namespace offstage::engine {
 
 using nlohmann::json;
 
-void configure_qwen35_layers(GgufConfig& c) {
+void configure_recurrent_layers(GgufConfig& c, const char* type) {
     const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
     const auto set_types = [&](const std::string& key, const auto& is_recurrent) {
         json types = json::array();
         for (std::size_t l = 0; l < n_layers; ++l) {
-            types.push_back(is_recurrent(l) ? "linear_attention" : "full_attention");
+            types.push_back(is_recurrent(l) ? type : "full_attention");
         }
         c.set("layer_types", types, key);
     };

@@ -127,7 +127,7 @@ constexpr PlainName kPlainNames[] = {{TensorRole::kEmbedding, "token_embd.weight
                                      {TensorRole::kExpertOutputNorm, "post_ffw_norm_2.weight"},
                                      {TensorRole::kExpertScale, "ffn_down_exps.scale"},
                                      {TensorRole::kLayerScale, "layer_output_scale.weight"}};
-// Of a layer with a delta net, in the place of those.
+// Of recurrent layers, in the place of those.
 constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", true},
                                         {TensorRole::kOutputGate, "attn_gate.weight", true},
                                         {TensorRole::kConvolution, "ssm_conv1d.weight", true},
@@ -136,13 +136,28 @@ constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", tr
                                         {TensorRole::kStateNorm, "ssm_norm.weight"},
                                         {TensorRole::kAttentionOutput, "ssm_out.weight", true}};
 
+constexpr PlainName kMamba2Names[] = {{TensorRole::kConvolution, "ssm_conv1d.weight", true},
+                                      {TensorRole::kTimeBias, "ssm_dt.bias"},
+                                      {TensorRole::kAttentionOutput, "ssm_out.weight", true}};
+
+constexpr PlainName kShortConvolutionNames[] = {{TensorRole::kQkv, "shortconv.in_proj.weight", true},
+                                                {TensorRole::kConvolution, "shortconv.conv.weight", true},
+                                                {TensorRole::kAttentionOutput, "shortconv.out_proj.weight", true}};
+
+std::span<const PlainName> names_of(const LayerSpec& layer) {
+    if (layer.delta_net() != nullptr) return kDeltaNetNames;
+    if (std::holds_alternative<Mamba2Spec>(layer.attention)) return kMamba2Names;
+    if (std::holds_alternative<ShortConvolutionSpec>(layer.attention)) return kShortConvolutionNames;
+    return {};
+}
+
 // The matrices whose products llama.cpp multiplies by a tensor NAME.scale: by its one
 // number, those of experts by one for each. Files in NVFP4 have them, and what is
 // quantized from those. Downs of experts: TensorRole::kExpertScale.
 constexpr std::string_view kScaled[] = {
-    "attn_q",         "attn_k",       "attn_v",         "attn_qkv",      "attn_gate",   "attn_output",
-    "ffn_gate",       "ffn_up",       "ffn_down",       "ssm_out",       "ssm_alpha",   "ssm_beta",
-    "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp", "ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
+    "attn_q",       "attn_k",         "attn_v",        "attn_qkv",    "attn_gate",    "attn_output", "ffn_gate",
+    "ffn_up",       "ffn_down",       "ssm_in",        "ssm_out",     "ssm_alpha",    "ssm_beta",    "ffn_gate_shexp",
+    "ffn_up_shexp", "ffn_down_shexp", "ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
 
 // The scale's name for a matrix of a block, "blk.N.NAME.weight"; empty: there is none.
 std::string scale_of(std::string_view matrix) {
@@ -165,23 +180,40 @@ std::vector<TensorPart> delta_net_parts_of(const ModelSpec& spec, const DeltaNet
         auto parts = parts_by_key_head(delta_net, tensor, p + "ssm_in.weight", p + "ssm_ba.weight");
         if (!parts.empty()) return parts;
     }
-    for (const PlainName& plain : kDeltaNetNames) {
-        if (plain.role == tensor.role) return one_part(p + plain.name, tensor, plain.is_matrix);
-    }
     if (tensor.role != TensorRole::kDecayAndBeta) return {};
     return {{p + "ssm_alpha.weight", {tensor.n_rows / 2, tensor.n_cols}},
             {p + "ssm_beta.weight", {tensor.n_rows / 2, tensor.n_cols}}};
+}
+
+std::vector<TensorPart> mamba2_parts_of(const Mamba2Spec& mamba, const DenseTensor& tensor) {
+    const std::string p = block(tensor.layer);
+    if (auto rows = mamba2_projections(mamba, tensor, p + "ssm_in.weight"); !rows.empty()) return rows;
+    switch (tensor.role) {
+        case TensorRole::kConvolutionBias: {
+            TensorPart part{p + "ssm_conv1d.bias", {tensor.n_cols}};
+            part.is_optional = true;
+            return {part};
+        }
+        case TensorRole::kDecayRate:
+            return {{p + "ssm_a", {tensor.n_cols, 1}}};
+        case TensorRole::kSkip:
+            return {{p + "ssm_d", {tensor.n_cols, 1}}};
+        case TensorRole::kStateNorm:
+            return {{p + "ssm_norm.weight", {mamba.n_groups, tensor.n_cols / mamba.n_groups}}};
+        default:
+            return {};
+    }
 }
 
 }  // namespace
 
 std::string gguf_tensor_name(const GgufNamedFamily* family, std::string_view in_file) {
     constexpr std::string_view kBlocks = "blk.";
-    const std::size_t dot = in_file.starts_with(kBlocks) ? in_file.find('.', kBlocks.size()) : in_file.npos;
-    if (family == nullptr || dot == in_file.npos) return std::string(in_file);
+    if (family == nullptr) return std::string(in_file);
+    const std::size_t begin = in_file.starts_with(kBlocks) ? in_file.find('.', kBlocks.size()) + 1 : 0;
     for (const GgufOtherName& name : family->other_names) {
-        if (in_file.substr(dot + 1) == name.theirs) {
-            return std::string(in_file.substr(0, dot + 1)) + std::string(name.ours);
+        if (in_file.substr(begin) == name.theirs) {
+            return std::string(in_file.substr(0, begin)) + std::string(name.ours);
         }
     }
     return std::string(in_file);
@@ -192,8 +224,16 @@ namespace {
 std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const std::string p = block(tensor.layer);
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
-    if (layer != nullptr && layer->delta_net() != nullptr) {
-        if (auto parts = delta_net_parts_of(spec, *layer->delta_net(), tensor); !parts.empty()) return parts;
+    if (layer != nullptr) {
+        std::vector<TensorPart> parts;
+        if (layer->delta_net() != nullptr) parts = delta_net_parts_of(spec, *layer->delta_net(), tensor);
+        if (const auto* const mamba = std::get_if<Mamba2Spec>(&layer->attention)) {
+            parts = mamba2_parts_of(*mamba, tensor);
+        }
+        if (!parts.empty()) return parts;
+        for (const PlainName& plain : names_of(*layer)) {
+            if (plain.role == tensor.role) return one_part(p + plain.name, tensor, plain.is_matrix);
+        }
     }
     for (const PlainName& plain : kPlainNames) {
         if (plain.role == tensor.role)

@@ -12,7 +12,7 @@
 
 namespace offstage::engine {
 
-// A tensor of a block, after "blk.N.": its name in other converters' files and in
+// A tensor of a block, after "blk.N.", or of none: its name in other converters' files and in
 // llama.cpp's.
 struct GgufOtherName {
     std::string_view theirs;

@@ -680,11 +680,6 @@
         <translation>eine Liste aus %1-mal %2 oder %3, aber die Liste enthält %4</translation>
     </message>
     <message>
-        <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
-        <comment>a_multiple_of_key_heads</comment>
-        <translation>ein Vielfaches von &quot;linear_num_key_heads&quot; (%1)</translation>
-    </message>
-    <message>
         <source>a model with at least one layer of &quot;full_attention&quot;</source>
         <comment>a_model_with_full_attention</comment>
         <translation>ein Modell mit mindestens einer Schicht &quot;full_attention&quot;</translation>
@@ -4188,6 +4183,11 @@
         <source>%1: cannot be read: a part of it was missing for a moment, or its disk fails; try again.</source>
         <comment>changed_while_read</comment>
         <translation>%1: kann nicht gelesen werden: Ein Teil davon fehlte für einen Moment, oder der Datenträger hat einen Fehler; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>a multiple of %1 (%2)</source>
+        <comment>a_multiple_of_key</comment>
+        <translation>ein Vielfaches von %1 (%2)</translation>
     </message>
 </context>
 <context>

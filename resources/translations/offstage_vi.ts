@@ -680,11 +680,6 @@
         <translation>danh sách gồm %1 lần %2 hoặc %3, nhưng danh sách chứa %4</translation>
     </message>
     <message>
-        <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
-        <comment>a_multiple_of_key_heads</comment>
-        <translation>một bội số của &quot;linear_num_key_heads&quot; (%1)</translation>
-    </message>
-    <message>
         <source>a model with at least one layer of &quot;full_attention&quot;</source>
         <comment>a_model_with_full_attention</comment>
         <translation>mô hình có ít nhất một lớp &quot;full_attention&quot;</translation>
@@ -4188,6 +4183,11 @@
         <source>%1: cannot be read: a part of it was missing for a moment, or its disk fails; try again.</source>
         <comment>changed_while_read</comment>
         <translation>%1: không đọc được: một phần của tệp bị thiếu trong giây lát, hoặc ổ đĩa bị lỗi; hãy thử lại.</translation>
+    </message>
+    <message>
+        <source>a multiple of %1 (%2)</source>
+        <comment>a_multiple_of_key</comment>
+        <translation>một bội số của %1 (%2)</translation>
     </message>
 </context>
 <context>

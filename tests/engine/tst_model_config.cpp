@@ -495,6 +495,20 @@ class TestModelConfig : public QObject {
         QTest::newRow("no attention at all")
             << qwen35 + R"(, "layer_types": ["linear_attention", "linear_attention"]})"
             << R"("text_config.num_hidden_layers" is 2|at least one layer of "full_attention")";
+        const QByteArray granite = R"("architectures": ["GraniteMoeHybridForCausalLM"], )" + sizes;
+        QTest::newRow("heads of groups") << granite + R"(, "mamba_n_heads": 9, "mamba_n_groups": 2)"
+                                         << R"("mamba_n_heads" is 9|a multiple of "mamba_n_groups" (2))";
+        QTest::newRow("width of heads") << granite + R"(, "mamba_n_heads": 3, "mamba_d_head": "auto")"
+                                        << R"("mamba_d_head" is "auto"|from 1 to 4096)";
+        QTest::newRow("old words") << granite + R"(, "layer_types": ["mamba", "full_attention"])"
+                                   << R"("layer_types" |times "mamba" or "attention")";
+        QTest::newRow("no attention beside Mamba")
+            << granite + R"(, "layer_types": ["mamba", "mamba"])"
+            << R"("layer_types" is a list of 2|at least one layer of "full_attention")";
+        const QByteArray lfm2 = R"("architectures": ["Lfm2MoeForCausalLM"], "intermediate_size": 64, )" + sizes;
+        QTest::newRow("no layer_types") << lfm2 << R"("layer_types" |at least one layer of "full_attention")";
+        QTest::newRow("a convolution of one token") << lfm2 + R"(, "conv_L_cache": 1)"
+                                                    << R"("conv_L_cache" is 1|from 2 to 64)";
         const QByteArray gemma4 =
             R"("architectures": ["Gemma4ForCausalLM"], "hidden_size_per_layer_input": 0, )" + sizes;
         QTest::newRow("heads of a layer")
@@ -539,6 +553,31 @@ class TestModelConfig : public QObject {
         QCOMPARE(c.total_weights() / 100'000'000, 346);  // 34.66 billion
         QCOMPARE(c.layers[3].moe()->shared_dim, 512);
         QVERIFY(c.layers[3].moe()->router.renormalise);
+    }
+
+    // What would change the result is refused by name.
+    void recurrent_layers_are_refused_data() {
+        QTest::addColumn<QByteArray>("config");
+        QTest::addColumn<QString>("words");
+        const QByteArray sizes = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "max_position_embeddings": 64, "vocab_size": 10, "intermediate_size": 64)";
+        const QByteArray granite = R"("architectures": ["GraniteMoeHybridForCausalLM"], )" + sizes;
+        QTest::newRow("biases") << granite + R"(, "mamba_proj_bias": true)"
+                                << R"("mamba_proj_bias" is true)";
+        QTest::newRow("least time") << granite + R"(, "time_step_limit": [0.001, {"__float__": "Infinity"}])"
+                                    << R"("time_step_limit" |[0, Infinity])";
+        QTest::newRow("most time") << granite + R"(, "time_step_limit": [0.0, 0.1])"
+                                   << R"("time_step_limit" )";
+        QTest::newRow("biases of convolutions")
+            << QByteArray(R"("architectures": ["Lfm2MoeForCausalLM"], "conv_bias": true, )") + sizes
+            << R"("conv_bias" is true)";
+    }
+    void recurrent_layers_are_refused() {
+        QFETCH(QByteArray, config);
+        QFETCH(QString, words);
+        const auto error =
+            error_of([&] { offstage::engine::parse_model_spec(("{" + config + "}").toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, words), "");
     }
 
     // Gemma-4-26B-A4B as published, without unread fields.

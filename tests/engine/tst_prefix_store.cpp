@@ -76,13 +76,14 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
         QTest::addColumn<int>("n_conversations");
-        // Grouped attention, windows with whole layers, only windows, DeltaNet states
-        // with whole layers, MLA.
-        for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
-                                        "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "deepseek_v3_plain_f32"}) {
+        // Grouped attention, windows with whole layers, only windows, states of DeltaNet,
+        // Mamba-2 and short convolutions with whole layers, MLA.
+        for (const char* const model :
+             {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32", "qwen3_5_moe_bf16",
+              "qwen3_5_moe_odd_f32", "granite_hybrid_bf16", "lfm2_moe_odd_f32", "deepseek_v3_plain_f32"}) {
             QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
         }
-        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"})
+        for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "granite_hybrid_bf16"})
             QTest::addRow("%s, emulated, 3", model) << QString(model) << QString(kEmulatedCard) << 3;
         for (const char* const device : {"cpu", kEmulatedCard})
             QTest::addRow("states, %s, 2", device) << QStringLiteral("qwen3_5_moe_odd_f32") << QString(device) << 2;
@@ -93,7 +94,7 @@ class TestPrefixStore : public QObject {
         QFETCH(int, n_conversations);
         LoadRequest request = requestFor(model, device);
         Reader fresh(request);
-        // By default a DeltaNet layer has room for one conversation beside the running
+        // By default a recurrent layer has room for one conversation beside the running
         // one, at its last prompt.
         const bool has_states = fresh.model.kv().has_states();
         if (has_states && n_conversations > 2) request.kept_context = 3 * kKeptTokensEach;

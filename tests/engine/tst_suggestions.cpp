@@ -87,6 +87,8 @@ class TestSuggestions : public QObject {
         QTest::newRow("olmoe") << 6.9 << 1.3;
         QTest::newRow("qwen1.5-moe-a2.7b") << 14.3 << 2.7;
         QTest::newRow("granite-3b-a800m") << 3.3 << 0.8;
+        QTest::newRow("granite-4.0-h-small") << 32.2 << 9.0;
+        QTest::newRow("lfm2-8b-a1b") << 8.3 << 1.5;
     }
     void shapes_haveThePublishedSizes() {
         QFETCH(double, total);

@@ -21,7 +21,9 @@ from transformers import (DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCaus
                           DeepseekV3ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
                           ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
-                          GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
+                          GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
+                          GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
+                          Lfm2MoeConfig, Lfm2MoeForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
@@ -40,6 +42,8 @@ SMALLEST_MIXER_MARGIN = 1e-2   # in the longest case, which is compared with bf1
 SMALLEST_LOGIT_MARGIN = 1e-2   # between the two best tokens of a greedy step
 LARGEST_ENTROPY = 0.9          # of attention, as a share of the entropy of uniform attention
 FEWEST_TOKENS = 12             # different ones in a greedy answer
+QK_NORMS = (".q_norm.", ".k_norm.", ".q_layernorm.", ".k_layernorm.")
+CHOICE_BIASES = ("e_score_correction_bias", "expert_bias")
 LARGEST_SIZE = 300_000  # bytes of one folder
 
 CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
@@ -56,6 +60,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "gpt_oss": (GptOssConfig, GptOssForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
            "granitemoeshared": (GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM),
+           "granitemoehybrid": (GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM),
+           "lfm2_moe": (Lfm2MoeConfig, Lfm2MoeForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
@@ -65,7 +71,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
 
 # Where the default seed makes a model that rounding to bf16 turns, or is far from one that is sound.
 SEEDS = {"qwen3_moe_yarn_f32": 11, "phimoe_bf16": 4584, "phimoe_longrope_f32": 2209, "phimoe_longrope_long_f32": 3223,
-         "exaone_moe_bf16": 3008, "bailing_moe2_bf16": 3015, "ernie45_moe_interval_f32": 3009}
+         "exaone_moe_bf16": 3008, "bailing_moe2_bf16": 3015, "ernie45_moe_interval_f32": 3009,
+         "lfm2_moe_odd_f32": 1907}
 
 # Keys of DeepSeek's own config.json that transformers does not read.
 DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux=True)
@@ -345,6 +352,39 @@ CASES = {
              residual_multiplier=0.7, attention_multiplier=0.3, logits_scaling=0.8,
              rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict()),
+    "granite_hybrid_bf16": (
+        "granitemoehybrid", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4, num_local_experts=8,
+             num_experts_per_tok=3, intermediate_size=20, shared_intermediate_size=28, tie_word_embeddings=True,
+             embedding_multiplier=1.5, residual_multiplier=0.6, attention_multiplier=0.4, logits_scaling=1.25,
+             layer_types=["mamba", "mamba", "attention", "mamba"], mamba_n_heads=8, mamba_n_groups=1,
+             mamba_d_state=16, mamba_d_head=8, mamba_d_conv=4,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, extra=dict(position_embedding_type="nope"))),
+    "granite_hybrid_odd_f32": (
+        "granitemoehybrid", torch.float32,
+        dict(hidden_size=24, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=3, num_local_experts=6,
+             num_experts_per_tok=2, intermediate_size=20, shared_intermediate_size=12, embedding_multiplier=2.0,
+             residual_multiplier=0.7, attention_multiplier=0.3, logits_scaling=0.8, position_embedding_type="rope",
+             layer_types=["full_attention", "linear_attention", "linear_attention"], mamba_n_heads=6, mamba_n_groups=2,
+             mamba_d_state=7, mamba_d_conv=3, mamba_conv_bias=False, mamba_chunk_size=32, max_position_embeddings=256,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(longest=100, prompt=90)),
+    "lfm2_moe_bf16": (
+        "lfm2_moe", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5, num_experts=8,
+             num_experts_per_tok=3, moe_intermediate_size=20, intermediate_size=44, num_dense_layers=1, conv_L_cache=3,
+             layer_types=["conv", "conv", "full_attention", "conv", "full_attention"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e6)),
+        dict(v4=True, extra=dict(tie_embedding=True))),
+    "lfm2_moe_odd_f32": (
+        "lfm2_moe", torch.float32,
+        dict(hidden_size=24, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=3, num_experts=6,
+             num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=28, num_dense_layers=0, conv_L_cache=4,
+             tie_word_embeddings=False, norm_topk_prob=False, routed_scaling_factor=1.5, use_expert_bias=False,
+             layer_types=["full_attention", "conv", "conv"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict()),
     # Biases on q, k, v and output, where the published models have none.
     "granite_moe_bias_bf16": (
         "granitemoe", torch.bfloat16,
@@ -390,7 +430,7 @@ def draw_weights(model: torch.nn.Module) -> None:
     with torch.no_grad():
         for key, weight in model.named_parameters():
             if "norm" in key.split(".")[-2]:
-                middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
+                middle = 1.6 if any(part in key for part in QK_NORMS) else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
                     middle = 0.9  # scores are not scaled
                 if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next") and ".linear_attn." not in key:
@@ -399,6 +439,9 @@ def draw_weights(model: torch.nn.Module) -> None:
                 continue
             gain = 1.0
             if key.endswith(("router.scale", "router.per_expert_scale")):
+                weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
+                continue
+            if key.endswith(".mamba.D"):
                 weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
                 continue
             if key.endswith(".A_log"):  # some states that are kept for long, some that are not
@@ -413,7 +456,7 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith("_bias") or key.endswith(".sinks"):
                 weight.copy_(0.5 * torch.randn_like(weight))
                 continue
-            if key.endswith(("mlp.gate.weight", "router.weight", "router.layer.weight", "router.proj.weight")):
+            if key.endswith(("mlp.gate.weight", "feed_forward.gate.weight", "router.weight", "router.layer.weight", "router.proj.weight")):
                 gain = 2.0
             elif any(part in key for part in (".q_proj.", ".q_b_proj.")):
                 gain = 1.5
@@ -428,7 +471,7 @@ def draw_weights(model: torch.nn.Module) -> None:
         for key, bias in model.named_buffers():
             if key.endswith("layer_scalar"):
                 bias.copy_(1.0 + 0.2 * torch.randn_like(bias))
-            if key.endswith("e_score_correction_bias"):
+            if key.endswith(CHOICE_BIASES):
                 # Mostly below zero together with the score, so that masking with 0 instead of -infinity shows.
                 bias.copy_(0.25 * torch.randn_like(bias) - 0.8)
 
@@ -463,6 +506,10 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
             config.pop(key, None)
         if config["model_type"] == "qwen3_next":
             config.pop("layer_types")  # full_attention_interval says it
+        if config["model_type"] == "granitemoehybrid":
+            old = {"linear_attention": "mamba", "full_attention": "attention"}
+            config["layer_types"] = [old[kind] for kind in config["layer_types"]]
+            config.pop("time_step_limit")
         if config["model_type"] in ("qwen3_moe", "qwen3_next", "qwen2_moe", "olmoe"):
             config["num_experts"] = config.pop("num_local_experts", config.get("num_experts"))
         elif config["model_type"].startswith("deepseek"):
@@ -577,8 +624,10 @@ def put_experts_in_mxfp4(folder: pathlib.Path) -> None:
 
 def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chosen: torch.Tensor) -> float:
     """Smallest gap, over tokens, between what was chosen and the best of what was not; checks `chosen` on the way."""
-    if config.model_type in ("granitemoe", "granitemoeshared", "phimoe", "gpt_oss", "gemma4_text"):
+    if config.model_type in ("granitemoe", "granitemoeshared", "granitemoehybrid", "phimoe", "gpt_oss", "gemma4_text"):
         scores = logits  # of Gemma 4: probabilities
+    elif config.model_type == "lfm2_moe" and bias is None:
+        scores = logits.sigmoid()
     else:
         scores = logits.softmax(-1) if bias is None or config.model_type == "ernie4_5_moe" else logits.sigmoid()
         scores = scores if bias is None else scores + bias
@@ -629,7 +678,7 @@ class Recorder:
     def gate_of(layer):
         if hasattr(layer, "router"):
             return layer.router
-        block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "ffn") if hasattr(layer, name))
+        block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "feed_forward", "ffn") if hasattr(layer, name))
         return getattr(block, "gate", None) or getattr(block, "router", None)
 
     def keep_routing(self, i: int):
@@ -654,8 +703,10 @@ class Recorder:
             layer = self.layers[i]
             gate = self.gate_of(layer)
             bias = getattr(getattr(gate, "moe_statics", gate), "e_score_correction_bias", None)
-            if bias is None and hasattr(layer, "mlp"):
-                bias = getattr(layer.mlp, "e_score_correction_bias", None)
+            for block in ("mlp", "feed_forward"):
+                if bias is None and hasattr(layer, block):
+                    bias = next((value for key, value in getattr(layer, block).named_buffers(recurse=False)
+                                 if key in CHOICE_BIASES), None)
             smallest = min(smallest, choice_margin(self.model.config, logits, bias, experts),
                            mixer_margin(self.model.config, logits, experts))
         return smallest
@@ -704,7 +755,8 @@ def run(model, form: dict) -> tuple[dict, dict]:
         last = model.config.num_hidden_layers - 1
         cases[-1]["routing"] = routing_lists(recorder)
         cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
-        norm = recorder.body.norm_f if hasattr(recorder.body, "norm_f") else recorder.body.norm
+        norm = next(getattr(recorder.body, name) for name in ("norm_f", "embedding_norm", "norm")
+                    if hasattr(recorder.body, name))
         cases[-1]["hidden"] = numbers(norm(recorder.residual[last][-1]))
 
         prompt = form.get("prompt", PROMPT)
@@ -757,7 +809,7 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
         model.to(dtype).float()
         if not can_be_sound(model, form):
             return False
-    biases = {key: value.clone() for key, value in model.named_buffers() if "e_score_correction_bias" in key}
+    biases = {key: value.clone() for key, value in model.named_buffers() if key.endswith(CHOICE_BIASES)}
     model.to(dtype)
     for key, value in biases.items():  # stays in float32, as published checkpoints have it
         owner, leaf = key.rsplit(".", 1)

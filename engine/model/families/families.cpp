@@ -6,11 +6,11 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {&kMixtral,       &kQwen2Moe,    &kQwen3Moe,         &kQwen3Next,  &kQwen35Moe,
-                                  &kQwen35MoeText, &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,
-                                  &kGlm4Moe,       &kGlm4MoeLite, &kMinimaxM2,        &kPhiMoe,     &kPhimoe,
-                                  &kDbrx,          &kGraniteMoe,  &kGraniteMoeShared, &kGemma4,     &kGemma4Text,
-                                  &kGptOss,        &kDots1,       &kErnie45Moe,       &kExaoneMoe,  &kBailingMoe2};
+constexpr std::array kFamilies = {
+    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
+    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
+    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
+    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::vector<TensorPart> parts_in_checkpoint(const ModelSpec& spec, const DenseTe
 void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec) {
     const std::string layer = layer_prefix(spec.layer_of(0));
     spec.safetensors.fused_experts = false;
-    for (const char* const below : {"mlp.experts.", "block_sparse_moe.experts."}) {
+    for (const char* const below : {"mlp.experts.", "block_sparse_moe.experts.", "feed_forward.experts."}) {
         std::string name = layer + below + "gate_up_proj";
         name_in_language_model(spec, name);
         spec.safetensors.fused_experts |= checkpoint.find(name) != nullptr;
@@ -137,6 +137,26 @@ std::vector<TensorPart> parts_by_key_head(const DeltaNetSpec& delta_net, const D
             return {rows(2 * key + value, value)};
         case TensorRole::kDecayAndBeta:
             return {rate(n_values), rate(0)};
+        default:
+            return {};
+    }
+}
+
+std::vector<TensorPart> mamba2_projections(const Mamba2Spec& mamba, const DenseTensor& tensor,
+                                           const std::string& name) {
+    const kernels::Mamba2Shape shape = mamba.shape();
+    const std::int64_t z = shape.output_width(), xbc = shape.row_width();
+    TensorPart part{name, {z + xbc + mamba.n_heads, tensor.n_cols}};
+    part.count = tensor.n_rows;
+    switch (tensor.role) {
+        case TensorRole::kOutputGate:
+            return {part};
+        case TensorRole::kQkv:
+            part.first = z;
+            return {part};
+        case TensorRole::kTimeStep:
+            part.first = z + xbc;
+            return {part};
         default:
             return {};
     }

@@ -104,6 +104,8 @@ extern const Family kPhimoe;
 extern const Family kDbrx;
 extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
+extern const Family kGraniteMoeHybrid;
+extern const Family kLfm2Moe;
 extern const Family kGemma4;
 extern const Family kGemma4Text;
 extern const Family kGptOss;
@@ -133,6 +135,9 @@ TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, st
 // query, key, values and output gate, `rates` those of beta and decay. Empty: another role.
 std::vector<TensorPart> parts_by_key_head(const DeltaNetSpec& delta_net, const DenseTensor& tensor,
                                           const std::string& projections, const std::string& rates);
+// Mamba-2's projections where one tensor has the rows of z, x, B, C and dt. Empty: another
+// role.
+std::vector<TensorPart> mamba2_projections(const Mamba2Spec& mamba, const DenseTensor& tensor, const std::string& name);
 // mlp.experts.N.gate_proj, up_proj and down_proj, or fused below mlp.experts.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.
@@ -161,6 +166,10 @@ struct Glm4Defaults {
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
                       const Glm4Defaults& defaults);
 std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& tensor);
+// Granite-MoE, of which Granite 4 has all but some layers' attention.
+void read_granite(const ConfigFields& config, ModelSpec& spec);
+std::vector<TensorPart> granite_parts(const ModelSpec& spec, const DenseTensor& tensor);
+ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);

@@ -5,7 +5,6 @@
 #include "engine/model/families/family.h"
 
 namespace offstage::engine {
-namespace {
 
 void read_granite(const ConfigFields& config, ModelSpec& spec) {
     config.read_common(spec, 1, 2);
@@ -55,8 +54,6 @@ ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64
                          g.ffn_dim};
     return parts;
 }
-
-}  // namespace
 
 const Family kGraniteMoe = {"GraniteMoeForCausalLM", "granitemoe",   read_granite,
                             granite_parts,           granite_expert, look_for_fused_experts};

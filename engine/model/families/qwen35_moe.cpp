@@ -17,7 +17,8 @@ DeltaNetSpec read_delta_net(const ConfigFields& config, const ModelSpec& spec, c
     delta_net.n_key_heads = config.count("linear_num_key_heads", 1, kMostDeltaSize, 16);
     delta_net.n_value_heads = config.count("linear_num_value_heads", 1, kMostDeltaSize, 32);
     if (delta_net.n_value_heads % delta_net.n_key_heads != 0) {
-        config.reject("linear_num_value_heads", messages::a_multiple_of_key_heads(delta_net.n_key_heads));
+        config.reject("linear_num_value_heads",
+                      messages::a_multiple_of_key(in_quotes("linear_num_key_heads"), delta_net.n_key_heads));
     }
     delta_net.key_dim = config.count("linear_key_head_dim", 1, kMostDeltaSize, 128);
     delta_net.value_dim = config.count("linear_value_head_dim", 1, kMostDeltaSize, 128);
