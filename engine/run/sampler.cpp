@@ -1,6 +1,7 @@
 #include "engine/run/sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/mix_bits.h"
 #include "engine/run/run_messages.h"
+#include "engine/text/token_masks.h"
 
 namespace offstage::engine {
 namespace {
@@ -55,18 +57,19 @@ Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings
     drawn_.reserve(4);
 }
 
-TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
-    const TokenId token = choose(logits, recent);
+TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed) {
+    const TokenId token = choose(logits, recent, allowed);
     if (has_penalty() && token >= 0) ++n_chosen_[static_cast<std::size_t>(token)];
     return token;
 }
 
-TokenId Sampler::choose(std::span<const float> logits, std::span<const TokenId> recent) {
+TokenId Sampler::choose(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed) {
     logits_.resize(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const float x = logits[i];
         logits_[i] = std::isnan(x) ? kNever : std::min(x, std::numeric_limits<float>::max());
     }
+    if (allowed != nullptr) keep_allowed(*allowed);
     add_bias();
     penalise(recent);
     penalise_chosen();
@@ -134,6 +137,23 @@ std::optional<kernels::TokenRule> Sampler::rule(std::size_t n_ahead, std::int64_
     rule.n_seen = static_cast<std::int32_t>(seen.size());
     std::copy(seen.begin(), seen.end(), std::copy(never.begin(), never.end(), std::begin(rule.listed)));
     return rule;
+}
+
+// Most words of a mask have no token, or all.
+void Sampler::keep_allowed(const TokenMask& allowed) {
+    const std::span<const std::uint64_t> words = allowed.words();
+    for (std::size_t begin = 0, i = 0; begin < logits_.size(); begin += 64, ++i) {
+        const std::size_t n = std::min<std::size_t>(64, logits_.size() - begin);
+        const std::uint64_t word = i < words.size() ? words[i] : 0;
+        if (word == 0) {
+            std::fill_n(logits_.begin() + static_cast<std::ptrdiff_t>(begin), n, kNever);
+            continue;
+        }
+        for (std::uint64_t out = ~word; out != 0; out &= out - 1) {
+            const auto bit = static_cast<std::size_t>(std::countr_zero(out));
+            if (bit < n) logits_[begin + bit] = kNever;
+        }
+    }
 }
 
 void Sampler::add_bias() {

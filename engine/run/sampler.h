@@ -13,6 +13,8 @@
 
 namespace offstage::engine {
 
+class TokenMask;
+
 // Throws Error (kInvalidInput) naming the first field out of its range.
 void validate(const SamplerSettings& settings);
 
@@ -35,8 +37,9 @@ class Sampler {
     // newest last, of which the last repeat_window count, or all (ids outside the
     // vocabulary are ignored). A logit that is NaN or -infinity is never chosen;
     // +infinity beats every number. Returns -1 when no logit can be chosen. Never throws
-    // for its input; allocates only when vocab_size grows.
-    TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
+    // for its input; allocates only when vocab_size grows. allowed: the tokens that may be
+    // chosen, before all filters; nullptr: all.
+    TokenId sample(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed = nullptr);
 
     // A device's part: the rule of the choice that follows n_ahead others, for a step
     // whose token, the newest, is known to the device. never: tokens that are not chosen;
@@ -57,7 +60,8 @@ class Sampler {
     bool has_bias() const { return has_penalty() || !settings_.logit_bias.empty(); }
     bool has_penalty() const { return settings_.presence_penalty != 0.0f || settings_.frequency_penalty != 0.0f; }
 
-    TokenId choose(std::span<const float> logits, std::span<const TokenId> recent);
+    TokenId choose(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed);
+    void keep_allowed(const TokenMask& allowed);
     void add_bias();
     void penalise(std::span<const TokenId> recent);
     void penalise_chosen();

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/text/grammar.h"
+
+namespace offstage::engine {
+
+// Reads a text by a grammar, byte by byte, in all ways at once: a state is a set of stacks
+// of positions. States and their successors are found once. Nesting beyond kMostDepth
+// calls is left out of the grammar's language. One thread.
+class GrammarAutomaton {
+  public:
+    using State = std::int32_t;
+    static constexpr State kDead = -1;
+    static constexpr std::uint32_t kMostDepth = 256;
+    static constexpr std::size_t kMostStacks = 1024;  // of a state
+
+    explicit GrammarAutomaton(const Grammar& grammar);  // which must outlive it
+
+    State start() const { return start_; }
+    // A byte or another symbol of the grammar. Throws Error (kInvalidInput) where the
+    // grammar can be read in more than kMostStacks ways.
+    State step(State state, std::uint32_t symbol);
+    State read(State state, std::string_view bytes);
+    // Whether the text so far is whole, and whether nothing can follow it.
+    bool accepts(State state) const { return at(state).accepts; }
+    bool is_complete(State state) const { return accepts(state) && at(state).stacks.empty(); }
+
+    // The same positions without what is below them: what follows a rule's end is not
+    // known.
+    State without_callers(State state);
+    // Such a state: a rule's end was reached.
+    bool leaves(State state) const { return at(state).leaves; }
+    // The positions of a state, which tell states of without_callers() apart.
+    std::vector<std::uint32_t> positions(State state) const;
+
+    std::size_t n_states() const { return states_.size(); }
+    // Forgets all states except this one, and returns its new number.
+    State forget_others(State state);
+
+  private:
+    struct Stack {
+        std::uint32_t position = 0, below = 0, depth = 0;
+    };
+    struct StateData {
+        std::vector<std::uint32_t> stacks;  // ascending
+        bool accepts = false, leaves = false;
+        std::int32_t successors = -1;  // begin in successors_; -1: none yet
+    };
+
+    const StateData& at(State state) const { return states_[static_cast<std::size_t>(state)]; }
+    void clear();
+    std::uint32_t stack_of(std::uint32_t position, std::uint32_t below);
+    void enter(std::uint32_t position, std::uint32_t below);  // and what follows without reading
+    State take_entered();
+    State find_successor(State state, std::uint32_t symbol);
+
+    const Grammar& grammar_;
+    std::vector<Stack> stacks_;
+    std::unordered_map<std::uint64_t, std::uint32_t> stack_ids_;
+    std::vector<StateData> states_;
+    std::unordered_multimap<std::uint64_t, State> state_ids_;  // by a hash
+    std::vector<State> successors_;                            // by class of byte
+    State start_ = kDead;
+    // Of enter():
+    StateData entered_;
+    std::vector<std::uint32_t> open_;
+    std::vector<std::uint32_t> seen_;  // by stack: the last round that it was in
+    std::uint32_t round_ = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/text/grammar.h"
+
+namespace offstage::engine {
+
+// The parts of JSON, for grammars. Between values there is no white space, a blank, or a
+// line end and up to 20 blanks. Characters are written as they are where JSON allows it.
+class JsonGrammar {
+  public:
+    using Node = GrammarBuilder::Node;
+
+    explicit JsonGrammar(GrammarBuilder& builder) : builder_(builder) {}
+
+    GrammarBuilder& builder() { return builder_; }
+    Node any_value() { return shared("value", &JsonGrammar::make_value); }
+    Node any_object() { return shared("object", &JsonGrammar::make_object); }
+    Node any_array() { return list(any_value(), 0, GrammarBuilder::kNoLimit); }
+    Node any_string() { return shared("string", &JsonGrammar::make_string); }
+    Node any_number() { return shared("number", &JsonGrammar::make_number); }
+    Node any_boolean() { return builder_.choice({builder_.text("true"), builder_.text("false")}); }
+    Node space() { return shared("space", &JsonGrammar::make_space); }
+    Node comma() { return builder_.sequence({builder_.text(","), space()}); }
+    Node member(Node key, Node value) { return builder_.sequence({key, builder_.text(":"), space(), value}); }
+    Node enclosed(const char* open, Node inside, const char* close);
+    Node list(Node item, int least, int most);  // in brackets
+    // A string: of so many characters, of a pattern (see add_pattern()), this one, or any
+    // other than these.
+    Node string(int least, int most);
+    Node string_of_pattern(std::string_view pattern);
+    Node string_of(const std::string& value);
+    Node string_except(std::vector<std::string> values);
+
+    // Numbers between the bounds, or without one. Fractions only beside whole bounds.
+    struct Bounds {
+        std::optional<double> low, high;
+        bool without_low = false, without_high = false;  // the bounds themselves are out
+    };
+    // nullopt: there are none.
+    std::optional<Node> number(const Bounds& bounds, bool is_integer);
+
+  private:
+    Node shared(const char* name, Node (JsonGrammar::*make)());  // as a rule
+    Node make_value();
+    Node make_object();
+    Node make_string();
+    Node make_character();
+    Node make_number();
+    Node make_space();
+    Node character() { return shared("character", &JsonGrammar::make_character); }
+    Node escape();
+    Node plain_character(const std::vector<CharacterRange>& besides);
+    Node characters(std::span<const CharacterRange> ranges);
+    Node quoted(Node inside) { return builder_.sequence({builder_.text("\""), inside, builder_.text("\"")}); }
+    Node other_rest(const std::vector<std::string>& values, std::size_t begin, std::size_t end, std::size_t at);
+
+    Node one_of(char first, char last);
+    Node fraction(bool is_not_zero);
+    Node digits(int least, int most) { return builder_.repeat(one_of('0', '9'), least, most); }
+    Node integers(std::int64_t low, std::int64_t high);  // from 0 on
+    Node same_length(const std::string& low, const std::string& high, std::size_t at);
+    std::optional<Node> magnitudes(const Bounds& bounds, bool is_integer);
+
+    GrammarBuilder& builder_;
+    std::map<std::string, GrammarBuilder::Rule> shared_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/indices.h"
+#include "engine/text/grammar_automaton.h"
+
+namespace offstage::engine {
+
+class Tokenizer;
+
+// A bit for each token of a vocabulary.
+class TokenMask {
+  public:
+    TokenMask() = default;
+    explicit TokenMask(std::int64_t vocab_size) : words_((static_cast<std::size_t>(vocab_size) + 63) / 64) {}
+
+    bool has(TokenId token) const { return (words_[word(token)] & bit(token)) != 0; }
+    void set(TokenId token) { words_[word(token)] |= bit(token); }
+    void reset(TokenId token) { words_[word(token)] &= ~bit(token); }
+    void set_all() { words_.assign(words_.size(), ~std::uint64_t{0}); }
+    bool any() const;
+    std::size_t n_bytes() const { return words_.size() * sizeof(std::uint64_t); }
+    std::span<const std::uint64_t> words() const { return words_; }  // the last one may have bits beyond the vocabulary
+
+  private:
+    static std::size_t word(TokenId token) { return static_cast<std::size_t>(token) / 64; }
+    static std::uint64_t bit(TokenId token) { return std::uint64_t{1} << (static_cast<unsigned>(token) % 64); }
+
+    std::vector<std::uint64_t> words_;
+};
+
+// The bytes of a vocabulary's tokens as a tree, in the order of a walk. Special tokens and
+// those without text are left out. Immutable; any thread.
+class VocabularyTree {
+  public:
+    // Looks at the whole vocabulary.
+    VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_size);
+
+    struct Node {
+        std::uint32_t end;          // the first node behind its subtree
+        std::uint32_t first_token;  // of tokens(), of those that end here; the next node's is their end
+        std::uint16_t depth;        // bytes before `byte`
+        std::uint8_t byte;
+    };
+    std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
+    std::span<const TokenId> tokens() const { return tokens_; }
+    std::size_t tokens_end(std::size_t node) const { return nodes_[node + 1].first_token; }
+    std::size_t longest() const { return longest_; }  // bytes of a token
+    std::int64_t vocab_size() const { return vocab_size_; }
+
+  private:
+    std::vector<Node> nodes_;  // and one behind the last
+    std::vector<TokenId> tokens_;
+    std::size_t longest_ = 0;
+    std::int64_t vocab_size_;
+};
+
+// The tokens that may follow in each state of a grammar. What a state's positions alone
+// decide is found once for all states that have the same, and kept, up to kMostBytes; only
+// tokens that leave a rule and go on are read from the state itself. The referents must
+// outlive it. Any thread; one looks at a time.
+class TokenMasks {
+  public:
+    static constexpr std::size_t kMostBytes = 64u << 20;
+
+    TokenMasks(std::shared_ptr<const Grammar> grammar, const VocabularyTree& vocabulary)
+        : grammar_(std::move(grammar)), vocabulary_(vocabulary) {}
+
+    const Grammar& grammar() const { return *grammar_; }
+    // Throws as GrammarAutomaton::step().
+    TokenMask find(GrammarAutomaton& automaton, GrammarAutomaton::State state);
+
+  private:
+    struct Known {
+        TokenMask allowed;
+        std::vector<std::uint32_t> unsure;  // nodes whose tokens leave the rule and go on
+    };
+
+    Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state) const;
+    const Known& known(GrammarAutomaton& automaton, GrammarAutomaton::State state);
+
+    const std::shared_ptr<const Grammar> grammar_;
+    const VocabularyTree& vocabulary_;
+    std::mutex mutex_;
+    std::map<std::vector<std::uint32_t>, Known> known_;  // by positions
+    std::size_t n_bytes_ = 0;
+};
+
+// A vocabulary with the masks of the grammars used last. Any thread.
+class GrammarMasks {
+  public:
+    GrammarMasks(const Tokenizer& tokenizer, std::int64_t vocab_size) : vocabulary_(tokenizer, vocab_size) {}
+    std::shared_ptr<TokenMasks> of(Grammar grammar) const;
+
+  private:
+    static constexpr std::size_t kMostKept = 4;
+
+    const VocabularyTree vocabulary_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::shared_ptr<TokenMasks>> kept_;  // newest last
+};
+
+}  // namespace offstage::engine
