@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uintptr_t kBlockAlignment = 16;  // ops::ChosenExperts
+constexpr std::uintptr_t kChosenAlignment = 16;  // ops::ChosenExperts
 
 std::byte* address_of(const kernels::ExpertView& expert) {
     return const_cast<std::byte*>(static_cast<const std::byte*>(expert.data));
@@ -70,7 +70,7 @@ void ResidentLayers::look_at(std::int64_t layer) {
 std::byte* ResidentLayers::block(std::int64_t layer, std::int64_t expert, kernels::WeightType format) const {
     if (experts_.place(layer, expert) != Place::kDevice || experts_.format(layer, expert) != format) return nullptr;
     std::byte* const address = address_of(experts_.device_view(layer, expert));
-    return reinterpret_cast<std::uintptr_t>(address) % kBlockAlignment == 0 ? address : nullptr;
+    return reinterpret_cast<std::uintptr_t>(address) % kChosenAlignment == 0 ? address : nullptr;
 }
 
 void ResidentLayers::upload(std::int64_t layer) {

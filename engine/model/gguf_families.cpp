@@ -333,7 +333,7 @@ constexpr GgufOtherName kGemma4Names[] = {
 };
 
 std::span<const GgufFamily> gguf_families() {
-    static const std::array kFamilies = {
+    static const std::array kGgufFamilies = {
         interleaved(row(kMixtral, "llama", configure_small)),
         row(kQwen2Moe, "qwen2moe", configure_qwen2),
         row(kQwen3Moe, "qwen3moe", configure_qwen3),
@@ -360,7 +360,7 @@ std::span<const GgufFamily> gguf_families() {
         also(with_norm(row(kGptOss, "gpt-oss", configure_gpt_oss), "post_attention_norm", "ffn_gate_inp.bias"),
              "gptoss", kGptOssNames),
     };
-    return kFamilies;
+    return kGgufFamilies;
 }
 
 const GgufFamily* find_row(std::string_view key) {
