@@ -11584,8 +11584,8 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und übersprungene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
     </message>
     <message>
-        <source>All in %1</source>
-        <translation>Alle in %1</translation>
+        <source>%1, all experts</source>
+        <translation>%1, alle Experten</translation>
     </message>
 </context>
 <context>

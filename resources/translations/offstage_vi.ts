@@ -11562,8 +11562,8 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ qua sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
     </message>
     <message>
-        <source>All in %1</source>
-        <translation>Tất cả ở %1</translation>
+        <source>%1, all experts</source>
+        <translation>%1, mọi chuyên gia</translation>
     </message>
 </context>
 <context>

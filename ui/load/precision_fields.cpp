@@ -83,7 +83,7 @@ void QualityEdit::fillFormats(std::optional<engine::FormatId> kept) {
         const bool isOffered =
             !m_formats.in_blocks || std::find(smaller.begin(), smaller.end(), format.id) != smaller.end();
         if (isOffered || format.id == kept) {
-            m_choice->addItem(tr("All in %1").arg(formatText(format)), static_cast<int>(format.id));
+            m_choice->addItem(tr("%1, all experts").arg(formatText(format)), static_cast<int>(format.id));
         }
     }
 }
