@@ -132,8 +132,9 @@ class CudaContext {
     // this copy was refused (no failure).
     virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
                                        std::uint64_t after_compute) = 0;
-    // The same for an expert's block whose rows are interleaved in host memory and lie
-    // one after the other in the GPU's; back: from there. Refused without set_strips().
+    // The same for an expert's block that reorders(): rows may be interleaved in host
+    // memory, and laid out in the GPU's; back: from there. Refused without set_strips().
+    virtual bool reorders(const ExpertLayout& on_host) const = 0;
     virtual std::uint64_t copy_interleaved(void* to, const void* from, const ExpertLayout& on_host, bool back,
                                            std::uint64_t after_compute) = 0;
     virtual std::uint64_t record(CudaQueue queue) = 0;
@@ -175,6 +176,17 @@ class CudaContext {
     // The same for copy_interleaved(); no copy may be on its way.
     virtual std::uint64_t strip_bytes(const CudaStep& step) const = 0;
     virtual void set_strips(void* data, std::size_t bytes) = 0;
+
+    // Rows of files' blocks in the GPU's memory are laid out for its kernels
+    // (kernels/cuda/row_layout.cuh) where they can be: by copy_interleaved(), and by
+    // lay_out() on the compute queue where they were uploaded as files have them. No bit
+    // of a result depends on it. On at first, and not changed while there are weights.
+    virtual void set_lays_out(bool on) = 0;
+    virtual void lay_out(const WeightView& rows) = 0;
+    void lay_out(const ExpertView& expert) {
+        if (!expert.layout.down_rows_are_outputs) return;
+        for (const WeightView& rows : {expert.gate(), expert.up(), expert.down()}) lay_out(rows);
+    }
 
     // For ops::Multiply and ops::Experts from now on; none at first. Experts with many
     // rows: only those with all three matrices of such types.

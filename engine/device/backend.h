@@ -114,15 +114,24 @@ class Backend {
         return copy_weights(host, device, bytes, after);
     }
     // The same for an expert's block, between host memory (its layout there) and the
-    // device, where its rows lie one after the other.
+    // device, where its rows lie one after the other, each in the order of its own that
+    // the device's kernels have (lay_out()).
     std::optional<DeviceEvent> copy_expert(void* device, const kernels::ExpertView& on_host, DeviceEvent after) {
-        if (!on_host.layout.has_strips()) return copy_weights(device, on_host.data, on_host.layout.bytes(), after);
+        if (!reorders(on_host.layout)) return copy_weights(device, on_host.data, on_host.layout.bytes(), after);
         return copy_interleaved(device, on_host.data, on_host.layout, false, after);
     }
     std::optional<DeviceEvent> copy_expert_to_host(void* host, const kernels::ExpertLayout& on_host, const void* device,
                                                    DeviceEvent after) {
-        if (!on_host.has_strips()) return copy_to_host(host, device, on_host.bytes(), after);
+        if (!reorders(on_host)) return copy_to_host(host, device, on_host.bytes(), after);
         return copy_interleaved(host, device, on_host, true, after);
+    }
+    // On the compute queue: rows of files' blocks that were uploaded as they lie in files
+    // are put into the order in which operations expect them on this device, where it has
+    // another one. Nothing happens to other rows.
+    virtual void lay_out(const kernels::WeightView& /*on_device*/) {}
+    void lay_out(const kernels::ExpertView& on_device) {
+        if (!on_device.layout.down_rows_are_outputs) return;
+        for (const kernels::WeightView& rows : {on_device.gate(), on_device.up(), on_device.down()}) lay_out(rows);
     }
     virtual DeviceEvent record(DeviceEvent::Queue queue) = 0;  // all that was submitted to the queue until now
     virtual void wait(DeviceEvent event) = 0;                  // the compute queue goes on after it
@@ -238,8 +247,10 @@ class Backend {
     virtual void fail_copy(int n) = 0;
 
   private:
-    // copy_expert() (`back`: copy_expert_to_host()) of interleaved rows. Not where the
-    // host's memory is the device's.
+    // Whether copy_expert() changes the order of bytes.
+    virtual bool reorders(const kernels::ExpertLayout& on_host) const { return on_host.has_strips(); }
+    // copy_expert() (`back`: copy_expert_to_host()) where it does. Not where the host's
+    // memory is the device's.
     virtual std::optional<DeviceEvent> copy_interleaved(void* to, const void* from,
                                                         const kernels::ExpertLayout& on_host, bool back,
                                                         DeviceEvent after) = 0;

@@ -140,6 +140,8 @@ class CudaBackend final : public Backend {
         if (copy_fails()) return std::nullopt;
         return copied(context_->copy_weights(device, host, bytes, compute_ticket(after)));
     }
+    using Backend::lay_out;
+    void lay_out(const kernels::WeightView& on_device) override { context_->lay_out(on_device); }
     DeviceEvent record(DeviceEvent::Queue queue) override { return {queue, context_->record(queue_of({queue, 0}))}; }
     void wait(DeviceEvent event) override { context_->wait(queue_of(event), event.ticket); }
     void host_wait(DeviceEvent event) override { context_->host_wait(queue_of(event), event.ticket); }
@@ -206,6 +208,7 @@ class CudaBackend final : public Backend {
     void fail_copy(int n) override { fail_in_ = n; }
 
   private:
+    bool reorders(const kernels::ExpertLayout& on_host) const override { return context_->reorders(on_host); }
     std::optional<DeviceEvent> copy_interleaved(void* to, const void* from, const kernels::ExpertLayout& on_host,
                                                 bool back, DeviceEvent after) override {
         if (copy_fails()) return std::nullopt;

@@ -360,7 +360,7 @@ std::optional<DeviceProducts> without_measurement(Backend& device, ComputeMode a
 }
 
 std::string key_of(const Backend& device) {
-    return "device products of tokens|" + device.info().fingerprint;
+    return "device products of tokens, laid out|" + device.info().fingerprint;
 }
 
 // For a device that does not round at present.

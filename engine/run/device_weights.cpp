@@ -36,10 +36,12 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
             view.data = blocks_.back().data();
         }
         if (tensor.what.kind == DenseTensor::Kind::kNetwork) {
-            networks_[static_cast<std::size_t>(tensor.what.layer)] = {
-                view.data, tensor.matrix.network.value_or(tensor.what.network_layout(view.type))};
+            kernels::ExpertView& network = networks_[static_cast<std::size_t>(tensor.what.layer)];
+            network = {view.data, tensor.matrix.network.value_or(tensor.what.network_layout(view.type))};
+            if (!shared) device.lay_out(network);
             continue;
         }
+        if (!shared && tensor.what.kind == DenseTensor::Kind::kMatrix) device.lay_out(view);
         entries_[static_cast<std::size_t>(tensor.what.layer + 1)][static_cast<std::size_t>(tensor.what.role)] = view;
     }
     if (shared) return;

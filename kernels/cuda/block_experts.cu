@@ -1,6 +1,6 @@
 // Experts with few rows straight from files' blocks: activations, neuron by neuron, and
 // w2, whose rows are outputs, with all calls of a layer in one launch.
-#include "kernels/cuda/blocks.cuh"
+#include "kernels/cuda/block_dots.cuh"
 #include "kernels/cuda/expert_job.cuh"
 
 namespace offstage::kernels::cuda {
@@ -19,7 +19,7 @@ void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
     ExpertJob job = ExpertJob::up(list, layout, rows, activations);
     job.inputs = inputs;
     job.row_token = row_token;
-    start(worker, type, n_inputs, job);
+    start(worker, row_type(worker, layout, rows, type), n_inputs, job);
 }
 
 void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
@@ -27,7 +27,7 @@ void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     ExpertJob job = ExpertJob::of_w2(list, layout, out);
     job.token = token;
     job.activations = const_cast<float*>(activations);  // read alone
-    start(worker, layout.down, n_inputs, job);
+    start(worker, row_type(worker, any_expert(layout).down()), n_inputs, job);
 }
 
 }  // namespace offstage::kernels::cuda

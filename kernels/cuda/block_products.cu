@@ -1,6 +1,6 @@
 // Products with files' blocks. Few rows: straight from the blocks, each read once. Many
 // rows: packed_products.cu unpacks parts of the weight by unpack_block_rows().
-#include "kernels/cuda/blocks.cuh"
+#include "kernels/cuda/block_dots.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/tensor_core.cuh"
 
@@ -53,7 +53,7 @@ __device__ inline unsigned two_of(F16, float low, float high) {
 
 // to (rows, parts_per_row * 16) = the rows that `tokens` names (nullptr: one after the
 // other); a thread per part, an even number of them.
-template <WeightType kType, typename T>
+template <RowType kRowsType, typename T>
 __global__ void __launch_bounds__(kUnpackThreads)
     unpack_parts(const unsigned char* rows, std::int64_t stride, const std::int32_t* tokens, unsigned n_parts,
                  unsigned parts_per_row, T* to) {
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(kUnpackThreads)
     const unsigned index = wanted < n_parts ? wanted : n_parts - 1;
     const unsigned row = index / parts_per_row;
     const std::int64_t from = tokens == nullptr ? row : tokens[row];
-    RowPart<kType> part;
-    part.load(rows + from * stride, static_cast<int>(index % parts_per_row));
+    RowPart<static_cast<WeightType>(kRowsType)> part;
+    part.load(rows + from * stride, static_cast<int>(index % parts_per_row), static_cast<int>(parts_per_row));
     [[maybe_unused]] unsigned words[kPartWeights / 2];
 #pragma unroll
     for (int k = 0; k < kPartWeights / 4; ++k) {
@@ -103,10 +103,10 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
                        WeightType type, void* to) {
     const std::int64_t parts_per_row = weight.n_cols / kPartWeights;
     const std::int64_t n_parts = n_rows * parts_per_row;
-    with_block_type(weight.type, [&](auto block_type) {
+    with_row_type(row_type(worker, weight), [&](auto block_type) {
         with_type(type, [&](auto* pointer) {
             using T = ValueOf<decltype(pointer)>;
-            worker.start(unpack_parts<decltype(block_type)::value, T>, blocks_for(n_parts, kUnpackThreads),
+            worker.start(unpack_parts<kRowType<decltype(block_type)::value>, T>, blocks_for(n_parts, kUnpackThreads),
                          kUnpackThreads, 0, static_cast<const unsigned char*>(weight.data),
                          static_cast<std::int64_t>(weight.stride_bytes()), rows, static_cast<unsigned>(n_parts),
                          static_cast<unsigned>(parts_per_row), static_cast<T*>(to));
@@ -126,7 +126,7 @@ void multiply_block_heads(Worker& worker, const WeightView& weight, std::int64_t
         job.x = x;
         job.y = y;
         job.n = static_cast<int>(n);
-        start_block_products<kInputs>(worker, weight.type,
+        start_block_products<kInputs>(worker, row_type(worker, weight),
                                       dim3(1, static_cast<unsigned>(n_heads), blocks_for(n, kInputs)), job);
     });
 }

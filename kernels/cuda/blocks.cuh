@@ -3,9 +3,6 @@
 // 16 weights, its neighbour the next one: a warp reads 512 weights that follow each
 // other, from any address, in words of four bytes. Codes stay four in a word until they
 // are multiplied; a scale is decoded once in 16 weights.
-//
-// The inputs of such products lie in shared memory, in parts as well, so that they are
-// read as float4 without two lanes meeting in a bank.
 
 #include <cstdint>
 #include <cuda_fp16.h>
@@ -14,6 +11,7 @@
 #include "kernels/block_parts.h"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/row_layout.cuh"
 #include "kernels/types.h"
 
 namespace offstage::kernels::cuda {
@@ -27,7 +25,7 @@ alignas(16) __device__ const BlockCodebooks kDeviceCodebooks = block_codebooks()
 
 // A lane's code i is byte i of its words less this: so that it is not negative.
 __host__ __device__ constexpr int code_zero(WeightType type) {
-    switch (type) {
+    switch (file_type(type)) {
         case WeightType::kQ4_0:
             return 8;
         case WeightType::kQ5_0:
@@ -44,10 +42,10 @@ __host__ __device__ constexpr int code_zero(WeightType type) {
 // The sizes of a type's blocks; device code cannot call traits_of().
 template <WeightType kType>
 struct BlockSizes {
-    static constexpr int kWeights = traits_of(kType).group;
-    static constexpr int kBytes = traits_of(kType).block_bytes;
+    static constexpr int kWeights = traits_of(file_type(kType)).group;
+    static constexpr int kBytes = traits_of(file_type(kType)).block_bytes;
     static constexpr int kParts = kWeights / kPartWeights;
-    static constexpr bool kVector = kBytes % 16 == 0;  // see load_bytes()
+    static constexpr bool kVector = !is_laid_out(kType) && kBytes % 16 == 0;  // see load_bytes()
 };
 
 // 16 bytes from any address. Reads only words that contain one of these bytes: the rest
@@ -266,6 +264,48 @@ __device__ inline float byte_to_float(unsigned word, unsigned i, int zero = 0) {
     return __uint_as_float(__byte_perm(word, kItsBits, 0x7440u | i)) - (kTwoTo23 + static_cast<float>(zero));
 }
 
+// load_codes() and read_scale() of rows that are laid out.
+template <WeightType kType>
+__device__ inline void load_codes_of(const LaidOutRow<kType>& row, int block, int part, unsigned (&words)[4]) {
+    constexpr WeightType kFile = file_type(kType);
+    if constexpr (kFile == WeightType::kQ8_0) {
+        load_bytes_at<true>(part == 0 ? row.template at<0>(block) : row.template at<1>(block), words);
+#pragma unroll
+        for (unsigned& word : words) word ^= 0x80808080u;
+    } else if constexpr (kFile == WeightType::kQ6K) {
+        unsigned high[4];
+        load_bytes_at<true>(row.template at<0>(block, part / 8 * 64 + part % 4 * 16), words);
+        load_bytes_at<true>(row.template at<1>(block, part / 8 * 32 + part % 2 * 16), high);
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            words[w] = fields(words[w], part % 8 / 4 * 4, 15u) | fields(high[w], part % 8 / 2 * 2, 3u) << 4;
+        }
+    } else {
+        load_bytes_at<true>(row.template at<0>(block), words);
+#pragma unroll
+        for (unsigned& word : words) {
+            word = fields(word, 4 * part, 15u);
+            if constexpr (kFile != WeightType::kQ4_0) word = looked_up<kFile>(word);
+        }
+    }
+}
+template <WeightType kType>
+__device__ inline float scale_of(const LaidOutRow<kType>& row, int block, int part) {
+    constexpr WeightType kFile = file_type(kType);
+    constexpr int kScale = LaidOutRow<kType>::kSections.n_codes;
+    const auto half = [](const unsigned char* place) {  // at an even address
+        return half_value(*reinterpret_cast<const std::uint16_t*>(place));
+    };
+    if constexpr (kFile == WeightType::kMxfp4) {
+        return half_of_e8m0(*row.template at<kScale>(block));
+    } else if constexpr (kFile == WeightType::kQ6K) {
+        const auto code = static_cast<std::int8_t>(*row.template at<kScale>(block, part));
+        return half(row.template at<kScale + 1>(block)) * static_cast<float>(code);
+    } else {
+        return half(row.template at<kScale>(block));
+    }
+}
+
 // 16 weights of a row: code i times the scale, plus the bias where the format has one.
 template <WeightType kType>
 struct RowPart {
@@ -273,13 +313,20 @@ struct RowPart {
     float scale;
     float bias;
 
-    // Loads weights 16 * index ... of the row.
-    __device__ void load(const unsigned char* row, int index) {
-        const std::uint8_t* const block =
-            row + static_cast<std::int64_t>(index / BlockSizes<kType>::kParts) * BlockSizes<kType>::kBytes;
-        load_codes<kType>(block, index % BlockSizes<kType>::kParts, words);
+    // Loads weights 16 * index ... of a row of n_parts parts.
+    __device__ void load(const unsigned char* row, int index, int n_parts) {
+        constexpr int kParts = BlockSizes<kType>::kParts;
         BlockPart part;
-        load_scale<kType>(block, index % BlockSizes<kType>::kParts, part);
+        if constexpr (is_laid_out(kType)) {
+            const LaidOutRow<kType> its(row, n_parts / kParts);
+            load_codes_of(its, index / kParts, index % kParts, words);
+            part.scale = scale_of(its, index / kParts, index % kParts);
+        } else {
+            const std::uint8_t* const block =
+                row + static_cast<std::int64_t>(index / kParts) * BlockSizes<kType>::kBytes;
+            load_codes<kType>(block, index % kParts, words);
+            load_scale<kType>(block, index % kParts, part);
+        }
         scale = part.scale;
         bias = has_bias(kType) ? part.bias : 0.0f;
     }
@@ -298,6 +345,7 @@ struct RowPart {
 // of both are in the same bytes.
 template <WeightType kType>
 struct BlockPair {
+    static constexpr WeightType kFile = file_type(kType);
     static constexpr bool kOneScale = BlockSizes<kType>::kParts == 2;  // for both parts
     static constexpr int kPairs = BlockSizes<kType>::kParts / 2;
     unsigned words[2][4];  // as RowPart has them
@@ -306,7 +354,7 @@ struct BlockPair {
     // The parts of the block that are pair `pair`.
     __device__ static int part_of(int pair, int i) {
         if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) return pair / 2 * 4 + pair % 2 + 2 * i;
-        if constexpr (kType == WeightType::kQ6K) return pair / 4 * 8 + pair % 4 + 4 * i;
+        if constexpr (kFile == WeightType::kQ6K) return pair / 4 * 8 + pair % 4 + 4 * i;
         return 2 * pair + i;
     }
 
@@ -332,14 +380,7 @@ struct BlockPair {
             read_scale<kType>(block, part_of(pair, 0), parts[0]);
             read_scale<kType>(block, part_of(pair, 1), parts[1]);
             split_bytes_of<kAligned>(block + 16 * pair);
-            unsigned high[4];
-            load_bytes_at<kAligned>(block + 128 + pair / 4 * 32 + pair % 2 * 16, high);
-#pragma unroll
-            for (int w = 0; w < 4; ++w) {
-                const unsigned bits = high[w] >> (pair % 4 / 2 * 2);
-                words[0][w] |= fields(bits, 0, 3u) << 4;
-                words[1][w] |= fields(bits, 4, 3u) << 4;
-            }
+            add_two_bits<kAligned>(block + 128 + pair / 4 * 32 + pair % 2 * 16, pair);
         } else if constexpr (kType == WeightType::kIq4Xs) {
             read_scale<kType>(block, 2 * pair, parts[0]);
             read_scale<kType>(block, 2 * pair + 1, parts[1]);
@@ -370,7 +411,36 @@ struct BlockPair {
         }
     }
 
+    // The same of a row that is laid out.
+    __device__ void load(const LaidOutRow<kType>& row, int block, int pair) {
+        parts[0].scale = scale_of(row, block, part_of(pair, 0));
+        if constexpr (!kOneScale) parts[1].scale = scale_of(row, block, part_of(pair, 1));
+        if constexpr (kFile == WeightType::kQ8_0) {
+            load_codes_of(row, block, 0, words[0]);
+            load_codes_of(row, block, 1, words[1]);
+        } else if constexpr (kFile == WeightType::kQ6K) {
+            split_bytes_of<true>(row.template at<0>(block, 16 * pair));
+            add_two_bits<true>(row.template at<1>(block, pair / 4 * 32 + pair % 2 * 16), pair);
+        } else if constexpr (kFile == WeightType::kQ4_0) {
+            split_bytes_of<true>(row.template at<0>(block));
+        } else {
+            look_up_bytes_of<true>(row.template at<0>(block));
+        }
+    }
+
   private:
+    // Q6_K: the upper two bits of the codes, of 16 bytes that two pairs share.
+    template <bool kAligned>
+    __device__ void add_two_bits(const std::uint8_t* bytes, int pair) {
+        unsigned high[4];
+        load_bytes_at<kAligned>(bytes, high);
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            const unsigned bits = high[w] >> (pair % 4 / 2 * 2);
+            words[0][w] |= fields(bits, 0, 3u) << 4;
+            words[1][w] |= fields(bits, 4, 3u) << 4;
+        }
+    }
     // 16 bytes of two codes of 4 bits each.
     template <bool kAligned>
     __device__ void split_bytes_of(const std::uint8_t* bytes) {
@@ -401,194 +471,8 @@ struct BlockPair {
         unsigned both[4];
         load_bytes_at<kAligned>(bytes, both);
 #pragma unroll
-        for (int w = 0; w < 4; ++w) look_up_digits<kType>(both[w], words[0][w], words[1][w]);
+        for (int w = 0; w < 4; ++w) look_up_digits<kFile>(both[w], words[0][w], words[1][w]);
     }
 };
-
-// A part's inputs in shared memory: 16 of them and their sum, this many floats apart.
-constexpr int kPartStride = 20;
-// Columns of so many inputs that lie there at once.
-constexpr int kStagedFloats = 4096;
-template <int kInputs>
-constexpr int kStagedColumns = kStagedFloats / kInputs;
-
-__host__ __device__ constexpr int staged_stride(int n_columns) {
-    return n_columns / kPartWeights * kPartStride;
-}
-
-// Columns first .. first + n_columns (a multiple of 32) of the job's inputs, into
-// `staged` (kInputs, stride); beyond n_inputs the last one again. By the whole block.
-template <WeightType kType, int kInputs, typename Job>
-__device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t first, int n_columns, int stride,
-                                    float* staged) {
-    decltype(job.template input<kInputs>(0)) inputs[kInputs];
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) inputs[t] = job.template input<kInputs>(t < n_inputs ? t : n_inputs - 1);
-    for (int i = static_cast<int>(threadIdx.x); i < n_columns; i += static_cast<int>(blockDim.x)) {
-        const int place = i / kPartWeights * kPartStride + i % kPartWeights;
-#pragma unroll
-        for (int t = 0; t < kInputs; ++t) {
-            const float value = inputs[t][first + i];
-            staged[t * stride + place] = value;
-            if constexpr (has_bias(kType)) {
-                float sum = value;
-#pragma unroll
-                for (int distance = kPartWeights / 2; distance > 0; distance /= 2) {
-                    sum += __shfl_xor_sync(kAllLanes, sum, distance);
-                }
-                if (i % kPartWeights == 0) staged[t * stride + place + kPartWeights] = sum;
-            }
-        }
-    }
-}
-
-// sums[r][t] += the lane's share of rows[r] . inputs[t], n_parts parts of them from part
-// `first` of the row, whose inputs lie in `staged`. A lane takes every 32nd part, in
-// order: kRows and kInputs do not change a sum's bits.
-template <WeightType kType, int kRows, int kInputs>
-__device__ inline void add_block_products(const unsigned char* const (&rows)[kRows], int first, int n_parts,
-                                          const float* staged, int stride, int lane, float (&sums)[kRows][kInputs]) {
-    // Enough loads in flight to hide the memory's latency, few enough to stay in
-    // registers.
-    constexpr int kAhead = kInputs == 1 ? 2 : 1;
-    for (int begin = lane; begin < n_parts; begin += kAhead * kWarp) {
-        RowPart<kType> parts[kAhead][kRows];
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const int part = begin + a * kWarp;
-#pragma unroll
-            for (int r = 0; r < kRows; ++r) {
-                if (part < n_parts) {
-                    parts[a][r].load(rows[r], first + part);
-                } else {
-                    parts[a][r].clear();
-                }
-            }
-        }
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const int part = begin + a * kWarp;
-            if (part >= n_parts) break;
-            const float* const x = staged + part * kPartStride;
-            float products[kRows][kInputs] = {};
-#pragma unroll
-            for (int k = 0; k < kPartWeights / 4; ++k) {
-                float codes[kRows][4];
-#pragma unroll
-                for (int r = 0; r < kRows; ++r) parts[a][r].quad(k, codes[r]);
-#pragma unroll
-                for (int t = 0; t < kInputs; ++t) {
-                    const float4 four = *reinterpret_cast<const float4*>(x + t * stride + 4 * k);
-#pragma unroll
-                    for (int r = 0; r < kRows; ++r) {
-                        float& product = products[r][t];
-                        product = fmaf(codes[r][0], four.x, product);
-                        product = fmaf(codes[r][1], four.y, product);
-                        product = fmaf(codes[r][2], four.z, product);
-                        product = fmaf(codes[r][3], four.w, product);
-                    }
-                }
-            }
-#pragma unroll
-            for (int t = 0; t < kInputs; ++t) {
-#pragma unroll
-                for (int r = 0; r < kRows; ++r) {
-                    float& sum = sums[r][t];
-                    sum = fmaf(parts[a][r].scale, products[r][t], sum);
-                    if constexpr (has_bias(kType)) sum = fmaf(parts[a][r].bias, x[t * stride + kPartWeights], sum);
-                }
-            }
-        }
-    }
-}
-
-constexpr int kBlockThreads = 256;
-constexpr int kBlockWarps = kBlockThreads / kWarp;
-
-// Weight rows of a warp. More for more inputs: an input's values then serve several rows.
-template <int kInputs>
-constexpr int kRowsPerWarp = kInputs >= 8 ? 4 : 2;
-
-// Blocks that a multiprocessor has registers for, at least.
-template <int kInputs>
-constexpr int kLeastBlocks = kInputs >= 8   ? 2
-                             : kInputs >= 4 ? 3
-                                            : 4;
-
-// Products of a Job's rows with its inputs, both of which depend on the block (blockIdx.y
-// and z); blockIdx.x selects the rows. Members of a Job:
-//   n_rows, n_columns          of the weight rows of one block's job
-//   n_inputs<kInputs>()        number of inputs that exist, of kInputs
-//   input<kInputs>(t), row(r)  where they begin
-//   store(r, t, sums)          takes the sums of kRowsPerWarp rows from row r with input
-//   t
-//   finish<kInputs>(r, n, flag)  behind them, by the whole block, whose n rows begin with
-//   r; flag: a word of shared memory
-template <WeightType kType, int kInputs, typename Job>
-__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_products(Job job) {
-    constexpr int kRows = kRowsPerWarp<kInputs>;
-    float* const staged = shared_memory<float>();  // (kInputs, staged_stride())
-    let_next_begin();
-    wait_for_previous();
-    const int n_inputs = job.template n_inputs<kInputs>();
-    if (n_inputs <= 0) return;  // the whole block
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const std::int64_t first_row = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
-    const unsigned char* rows[kRows];
-    // Beyond the end the last one is taken again and its sums are dropped: the warp stays
-    // together.
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) rows[r] = job.row(first_row + r < job.n_rows ? first_row + r : job.n_rows - 1);
-    float sums[kRows][kInputs] = {};
-    const int n_columns = static_cast<int>(job.n_columns);
-    const int at_once = n_columns < kStagedColumns<kInputs> ? n_columns : kStagedColumns<kInputs>;
-    const int stride = staged_stride(at_once);
-    for (int first = 0; first < n_columns; first += at_once) {
-        const int columns = n_columns - first < at_once ? n_columns - first : at_once;
-        if (first > 0) __syncthreads();
-        stage_inputs<kType, kInputs>(job, n_inputs, first, columns, stride, staged);
-        __syncthreads();
-        if (first_row >= job.n_rows) continue;
-        add_block_products<kType, kRows, kInputs>(rows, first / kPartWeights, columns / kPartWeights, staged, stride,
-                                                  lane, sums);
-    }
-    float mine[kRows] = {};  // for the input that this lane stores
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-            const float sum = warp_sum(sums[r][t]);
-            if (lane == t) mine[r] = sum;
-        }
-    }
-    if (lane < n_inputs && first_row < job.n_rows) job.template store<kInputs>(first_row, lane, mine);
-    constexpr int kRowsOfBlock = kBlockWarps * kRows;
-    job.template finish<kInputs>(std::int64_t{blockIdx.x} * kRowsOfBlock, kRowsOfBlock, reinterpret_cast<int*>(staged));
-}
-
-// Calls body with std::integral_constant<int, n>, for the numbers of inputs that
-// block_products() is made for.
-template <typename Body>
-void with_block_inputs(std::int64_t n, const Body& body) {
-    if (n <= 1) {
-        body(std::integral_constant<int, 1>());
-    } else if (n <= 4) {
-        body(std::integral_constant<int, 4>());
-    } else {
-        body(std::integral_constant<int, 8>());
-    }
-}
-
-// grid.x is found here.
-template <int kInputs, typename Job>
-void start_block_products(Worker& worker, WeightType type, dim3 grid, const Job& job) {
-    const std::int64_t columns = job.n_columns < kStagedColumns<kInputs> ? job.n_columns : kStagedColumns<kInputs>;
-    const auto bytes = static_cast<std::size_t>(kInputs * staged_stride(static_cast<int>(columns))) * sizeof(float);
-    grid.x = blocks_for(job.n_rows, kBlockWarps * kRowsPerWarp<kInputs>);
-    with_block_type(type, [&](auto block_type) {
-        worker.start_dependent(block_products<decltype(block_type)::value, kInputs, Job>, grid, kBlockThreads, bytes,
-                               job);
-    });
-}
 
 }  // namespace offstage::kernels::cuda

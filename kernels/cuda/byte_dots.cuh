@@ -15,17 +15,16 @@ constexpr std::size_t kMostSharedBytes = 48 * 1024;  // launch.cuh
 template <WeightType kType>
 constexpr int kCodesBegin = code_zero(kType) == 128 ? 0 : code_zero(kType);
 
-// sums[r][t] += pair `pair` of blocks[r] with input t; first_part: the blocks' first part
-// in rows of n_columns.
-template <WeightType kType, int kRows, int kInputs, bool kAligned>
-__device__ inline void add_pair(const unsigned char* const (&blocks)[kRows], int pair, int first_part,
-                                const unsigned char* inputs, int n_inputs, std::int64_t n_columns,
-                                float (&sums)[kRows][kInputs]) {
+// sums[r][t] += a pair of row r, which load(r, pair) loads, with input t: the row's parts
+// first_part + Pair::part_of(pair, ...).
+template <WeightType kType, int kRows, int kInputs, typename Load>
+__device__ inline void add_pair(const Load& load, int pair, int first_part, const unsigned char* inputs, int n_inputs,
+                                std::int64_t n_columns, float (&sums)[kRows][kInputs]) {
     using Pair = BlockPair<kType>;
     Pair pairs[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-        pairs[r].template load<kAligned>(blocks[r], pair);
+        load(r, pairs[r]);
         if constexpr (kCodesBegin<kType> == 0) {
 #pragma unroll
             for (auto& of_part : pairs[r].words) {
@@ -94,8 +93,48 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
         for (int r = 0; r < kRows; ++r) {
             blocks[r] = rows[r] + static_cast<std::int64_t>(block) * BlockSizes<kType>::kBytes;
         }
-        add_pair<kType, kRows, kInputs, kAligned>(blocks, (kKeepsPlace<kType, false> ? lane : index) % Pair::kPairs,
-                                                  block * BlockSizes<kType>::kParts, inputs, n_inputs, n_columns, sums);
+        const int pair = (kKeepsPlace<kType, false> ? lane : index) % Pair::kPairs;
+        const auto load = [&](int r, Pair& its) { its.template load<kAligned>(blocks[r], pair); };
+        add_pair<kType>(load, pair, block * BlockSizes<kType>::kParts, inputs, n_inputs, n_columns, sums);
+    }
+}
+
+// The same of rows that are laid out: codes are words of 16 bytes that follow each other
+// from lane to lane.
+template <WeightType kType, int kRows, int kInputs>
+__device__ inline void add_laid_out_rows(const unsigned char* const (&rows)[kRows], int n_pairs,
+                                         const unsigned char* inputs, int n_inputs, std::int64_t n_columns, int lane,
+                                         float (&sums)[kRows][kInputs]) {
+    constexpr int kPairs = BlockPair<kType>::kPairs;
+#pragma unroll(kInputs == 1 ? 2 : 1)
+    for (int index = lane; index < n_pairs; index += kWarp) {
+        const int block = index / kPairs;
+        const int pair = (kWarp % kPairs == 0 ? lane : index) % kPairs;
+        const auto load = [&](int r, BlockPair<kType>& its) {
+            its.load(LaidOutRow<kType>(rows[r], n_pairs / kPairs), block, pair);
+        };
+        add_pair<kType>(load, pair, block * BlockSizes<kType>::kParts, inputs, n_inputs, n_columns, sums);
+    }
+}
+
+// Either.
+template <WeightType kType, int kRows, int kInputs>
+__device__ inline void add_rows_in_place(const unsigned char* const (&rows)[kRows], const unsigned char* inputs,
+                                         int n_inputs, std::int64_t n_columns, int lane,
+                                         float (&sums)[kRows][kInputs]) {
+    const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
+    if constexpr (is_laid_out(kType)) {
+        add_laid_out_rows<kType>(rows, n_pairs, inputs, n_inputs, n_columns, lane, sums);
+    } else {
+        constexpr bool kVector = BlockSizes<kType>::kVector;
+        bool aligned = kVector;
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) aligned = aligned && is_aligned(rows[r]);
+        if (kVector && aligned) {
+            add_byte_products<kType, kRows, kInputs, kVector>(rows, n_pairs, inputs, n_inputs, n_columns, lane, sums);
+        } else {
+            add_byte_products<kType, kRows, kInputs, false>(rows, n_pairs, inputs, n_inputs, n_columns, lane, sums);
+        }
     }
 }
 
@@ -104,7 +143,7 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
 // way meanwhile, in words of 16 bytes. A stage has what a warp reads at once.
 template <WeightType kType>
 struct RowStages {
-    static constexpr bool kUsed = !BlockSizes<kType>::kVector;
+    static constexpr bool kUsed = !BlockSizes<kType>::kVector && !is_laid_out(kType);
     static constexpr int kBytes = kWarp / BlockPair<kType>::kPairs * BlockSizes<kType>::kBytes;  // of the row
     static constexpr int kStages = kBytes > 720 ? 2 : 3;
     static constexpr int kRoom = (kBytes + 15 + 15) / 16 * 16;
@@ -196,8 +235,9 @@ __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows]
             const unsigned char* blocks[kRows];
 #pragma unroll
             for (int r = 0; r < kRows; ++r) blocks[r] = stages + now + r * Stages::kRoom + beyond(s, r);
-            add_pair<kType, kRows, 1, false>(blocks, (kKeepsPlace<kType, true> ? lane : index) % Pair::kPairs,
-                                             first_part, input, 1, n_columns, sums);
+            const int pair = (kKeepsPlace<kType, true> ? lane : index) % Pair::kPairs;
+            const auto load = [&](int r, Pair& its) { its.template load<false>(blocks[r], pair); };
+            add_pair<kType>(load, pair, first_part, input, 1, n_columns, sums);
         }
         first_part += kParts;
         now = now + kRows * Stages::kRoom == end ? block * BlockSizes<kType>::kBytes : now + kRows * Stages::kRoom;
@@ -224,15 +264,7 @@ __device__ inline void add_byte_rows(const unsigned char* const (&rows)[kRows], 
         }
     }
 #endif
-    bool aligned = BlockSizes<kType>::kVector;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) aligned = aligned && is_aligned(rows[r]);
-    const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
-    if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, 1, BlockSizes<kType>::kVector>(rows, n_pairs, input, 1, n_columns, lane, sums);
-    } else {
-        add_byte_products<kType, kRows, 1, false>(rows, n_pairs, input, 1, n_columns, lane, sums);
-    }
+    add_rows_in_place<kType>(rows, input, 1, n_columns, lane, sums);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -22,7 +22,10 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
         call.first_row = static_cast<std::int32_t>(first);
         round_inputs(worker, list, x, nullptr, weight.n_cols, rounded);
         if (in_tiles) {
-            byte_tiles(worker, tiled_matrix(weight), list, rounded, y);
+            TiledMatrix matrix = tiled_matrix(weight);  // whose offset says whether it can be laid out
+            matrix.offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(weight.data) % 2);
+            call.weights = static_cast<const unsigned char*>(weight.data) - matrix.offset;
+            byte_tiles(worker, matrix, list, rounded, y);
         } else {
             byte_product(worker, weight, call.n_rows, list, rounded, y);
         }

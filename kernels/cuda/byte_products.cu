@@ -1,6 +1,7 @@
 // Few rows of rounded inputs (byte_products.cuh) with files' blocks. A warp forms two
 // outputs of each input; a lane takes every 32nd pair of parts of 16 weights, four
 // products and their sum in an instruction.
+#include "kernels/cuda/block_dots.cuh"
 #include "kernels/cuda/byte_dots.cuh"
 #include "kernels/cuda/expert_job.cuh"
 
@@ -37,29 +38,21 @@ constexpr int blocks_of(WeightType type) {
     }
 }
 
-template <WeightType kType, int kInputs>
-__global__ void __launch_bounds__(kBlockThreads, blocks_of<kInputs>(kType)) byte_products(ExpertJob job) {
+template <RowType kRowsType, int kInputs>
+__global__ void __launch_bounds__(kBlockThreads, blocks_of<kInputs>(static_cast<WeightType>(kRowsType)))
+    byte_products(ExpertJob job) {
+    constexpr WeightType kType = static_cast<WeightType>(kRowsType);
     const FewCall& call = job.list.call(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
     if (first >= job.n_rows || job.template n_inputs<kInputs>() <= 0) return;
     const unsigned char* rows[kRows];
-    bool aligned = BlockSizes<kType>::kVector;
     // Beyond the end the last one is taken again and its sums are dropped.
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-        rows[r] = job.row(first + r < job.n_rows ? first + r : job.n_rows - 1);
-        aligned = aligned && is_aligned(rows[r]);
-    }
+    for (int r = 0; r < kRows; ++r) rows[r] = job.row(first + r < job.n_rows ? first + r : job.n_rows - 1);
     const unsigned char* const inputs = job.rounded + call.scratch_row * rounded_bytes(job.n_columns);
-    const int n_pairs = static_cast<int>(job.n_columns / (2 * kPartWeights));
     float sums[kRows][kInputs] = {};
-    if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, kInputs, BlockSizes<kType>::kVector>(rows, n_pairs, inputs, call.n_rows,
-                                                                             job.n_columns, lane, sums);
-    } else {
-        add_byte_products<kType, kRows, kInputs, false>(rows, n_pairs, inputs, call.n_rows, job.n_columns, lane, sums);
-    }
+    add_rows_in_place<kType>(rows, inputs, call.n_rows, job.n_columns, lane, sums);
     float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -75,9 +68,11 @@ __global__ void __launch_bounds__(kBlockThreads, blocks_of<kInputs>(kType)) byte
 
 void start(Worker& worker, WeightType type, int n_inputs, const ExpertJob& job) {
     const dim3 grid(blocks_for(job.n_rows, kBlockWarps * kRows), static_cast<unsigned>(job.list.n));
-    with_block_type(type, [&](auto constant) {
+    with_row_type(type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        worker.start(n_inputs == 1 ? byte_products<kType, 1> : byte_products<kType, 8>, grid, kBlockThreads, 0, job);
+        constexpr RowType kRowsType = kRowType<kType>;
+        worker.start(n_inputs == 1 ? byte_products<kRowsType, 1> : byte_products<kRowsType, 8>, grid, kBlockThreads, 0,
+                     job);
     });
 }
 
@@ -87,21 +82,21 @@ void byte_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, Wei
              const FewCalls& list, const unsigned char* rounded, float* activations) {
     ExpertJob job = ExpertJob::up(list, layout, rows, activations);
     job.rounded = rounded;
-    start(worker, type, n_inputs, job);
+    start(worker, row_type(worker, layout, rows, type), n_inputs, job);
 }
 
 void byte_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                const unsigned char* rounded, float* out) {
     ExpertJob job = ExpertJob::of_w2(list, layout, out);
     job.rounded = rounded;
-    start(worker, layout.down, n_inputs, job);
+    start(worker, row_type(worker, any_expert(layout).down()), n_inputs, job);
 }
 
 void byte_product(Worker& worker, const WeightView& weight, int n_inputs, const FewCalls& list,
                   const unsigned char* rounded, float* y) {
     ExpertJob job = ExpertJob::of_matrix(list, weight, y);
     job.rounded = rounded;
-    start(worker, weight.type, n_inputs, job);
+    start(worker, row_type(worker, weight), n_inputs, job);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -62,8 +62,12 @@ struct TileMatrix {
     bool biased;
     std::int64_t offset;
 
-    TileMatrix(WeightType its_type, std::int64_t its_offset)
-        : type(its_type), scales_of_16(has_scales_of_16(its_type)), biased(has_bias(its_type)), offset(its_offset) {}
+    TileMatrix(const Worker& worker, const TiledMatrix& matrix)
+        : type(row_type(worker, {reinterpret_cast<const void*>(static_cast<std::uintptr_t>(matrix.offset)), matrix.type,
+                                 matrix.n_rows, matrix.n_columns, static_cast<std::size_t>(matrix.stride)})),
+          scales_of_16(has_scales_of_16(matrix.type)),
+          biased(has_bias(matrix.type)),
+          offset(matrix.offset) {}
 };
 struct TileJob {
     TileMatrix matrices[2];
@@ -101,7 +105,7 @@ __device__ __noinline__ void decode_weights(const unsigned char* rows, const uns
         RowPart<kType> decoded;
         decoded.clear();
         if (row < n && first + part < n_parts) {
-            decoded.load((matrix == 0 ? rows : others) + row * stride, first + part);
+            decoded.load((matrix == 0 ? rows : others) + row * stride, first + part, n_parts);
 #pragma unroll
             for (unsigned& word : decoded.words) word = signed_codes<kType>(word);
         }
@@ -114,6 +118,8 @@ __device__ __noinline__ void decode_weights(const unsigned char* rows, const uns
 // Device code cannot call is_blocks().
 template <WeightType kType>
 constexpr bool kIsBlocks = is_blocks(kType);
+template <WeightType kType>
+constexpr bool kLaysOut = !row_sections(kType).none();
 
 template <bool kUp, std::size_t... kFormat>
 __device__ inline void decode_weights_of(WeightType type, const TileRows& rows, int n_parts, int first, int which,
@@ -121,9 +127,13 @@ __device__ inline void decode_weights_of(WeightType type, const TileRows& rows, 
     const auto try_format = [&](auto format) {
         constexpr WeightType kType = static_cast<WeightType>(decltype(format)::value);
         if constexpr (kIsBlocks<kType>) {
-            if (type == kType) {
-                decode_weights<kType, kUp>(rows.of[0], rows.of[1], rows.stride, rows.n, n_parts, first, which, stage);
-            }
+            const auto decode = [&](auto constant) {
+                constexpr WeightType kRows = decltype(constant)::value;
+                if (type != kRows) return;
+                decode_weights<kRows, kUp>(rows.of[0], rows.of[1], rows.stride, rows.n, n_parts, first, which, stage);
+            };
+            decode(std::integral_constant<WeightType, kType>());
+            if constexpr (kLaysOut<kType>) decode(std::integral_constant<WeightType, laid_out(kType)>());
         }
     };
     (try_format(std::integral_constant<std::size_t, kFormat>()), ...);
@@ -308,7 +318,7 @@ __global__ void __launch_bounds__(kOutputTileThreads, kTileBlocks) multiply_tile
 
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
                 float* y) {
-    const TileMatrix both(matrix.type, matrix.offset);
+    const TileMatrix both(worker, matrix);
     const TileJob job{{both, both}, matrix.stride, matrix.n_rows, matrix.n_columns, rounded, nullptr, matrix, y,
                       Gating(),     nullptr,       list};
     worker.start(multiply_tiles<false>, output_grid(list, matrix.n_rows), kOutputTileThreads, kStages * sizeof(Stage),
@@ -317,8 +327,8 @@ void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list,
 
 void byte_up_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& list, const unsigned char* rounded,
                    const std::int32_t* row_token, unsigned char* activations) {
-    const TileMatrix gate(layout.gate, 0);
-    const TileMatrix up(layout.up, static_cast<std::int64_t>(layout.up_offset()));
+    const ExpertMatrices matrices(layout);
+    const TileMatrix gate(worker, matrices.gate), up(worker, matrices.up);
     const TileJob job{{gate, up},
                       static_cast<std::int64_t>(layout.neuron_bytes()),
                       layout.ffn_dim,

@@ -65,8 +65,17 @@ class Context final : public CudaContext {
     }
     std::uint64_t copy_interleaved(void* to, const void* from, const ExpertLayout& on_host, bool back,
                                    std::uint64_t after_compute) override {
-        return begin_copy(after_compute,
-                          [&](cudaStream_t copies) { return strip_copies_.copy(to, from, on_host, back, copies); });
+        return begin_copy(after_compute, [&](cudaStream_t copies) {
+            return strip_copies_.copy(to, from, on_host, back, worker_.lays_out, copies);
+        });
+    }
+    bool reorders(const ExpertLayout& on_host) const override { return cuda::reorders(on_host, worker_.lays_out); }
+    using CudaContext::lay_out;
+    void set_lays_out(bool on) override { worker_.lays_out = on; }
+    void lay_out(const WeightView& rows) override {
+        if (!worker_.lays_out) return;
+        start_kept();
+        if (begin_operation()) check(lay_out_rows(rows, false, compute_.get()), "Laying out rows");
     }
     std::uint64_t record(CudaQueue queue) override;
     void wait(CudaQueue queue, std::uint64_t ticket) override;

@@ -3,6 +3,7 @@
 // the bias, and which it adds to the residual stream. The bits are those of ops::Norm,
 // ops::Multiply, ops::AddBias and ops::Add.
 
+#include "kernels/cuda/block_dots.cuh"
 #include "kernels/cuda/byte_dots.cuh"
 #include "kernels/cuda/decode_kernels.cuh"
 #include "kernels/cuda/input_rounding.cuh"
@@ -92,11 +93,11 @@ __device__ inline void begin_token(const TokenJob& job, std::int64_t first, int 
 
 // Blocks that a multiprocessor has registers for; 0: the compiler chooses, for IQ1_M one
 // too many.
-template <WeightType... kTypes>
-constexpr int kRoundedBlocks = ((kTypes == WeightType::kIq1M) && ...) ? 4 : 0;
+template <RowType... kTypes>
+constexpr int kRoundedBlocks = ((kTypes == kRowType<WeightType::kIq1M>)&&...) ? 4 : 0;
 
 // kTypes: those of the parts.
-template <WeightType... kTypes>
+template <RowType... kTypes>
 __global__ void __launch_bounds__(kThreads, kRoundedBlocks<kTypes...>) multiply_rounded(TokenJob job) {
     float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row and stages
     auto* const row = reinterpret_cast<unsigned char*>(sums_of_warps + kRowWarps);
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(kThreads, kRoundedBlocks<kTypes...>) multiply_
             kStages ? stages_of_warp<kType, kRows>(job.staged, row + rounded_bytes(job.n_columns)) : nullptr;
         add_byte_rows<kType, kRows, false>(rows, row, job.n_columns, lane, stages, sums);
     };
-    (add_of(std::integral_constant<WeightType, kTypes>()), ...);
+    (add_of(std::integral_constant<WeightType, static_cast<WeightType>(kTypes)>()), ...);
     job.store_rows(first, lane, sums);
 }
 
@@ -133,12 +134,13 @@ struct StagedToken {
     }
 };
 
-// kTypes: those of the parts.
-template <WeightType... kTypes>
-__global__ void __launch_bounds__(kThreads) multiply_blocks(TokenJob job) {
+// kTypes: those of the parts. Of several the compiler would choose a block too many.
+template <RowType... kTypes>
+__global__ void __launch_bounds__(kThreads, sizeof...(kTypes) > 1 ? 3 : 0) multiply_blocks(TokenJob job) {
     // All inputs are staged with their sums if one type needs them.
-    constexpr WeightType kStaged = (has_bias(kTypes) || ...) ? WeightType::kQ4K : WeightType::kQ8_0;
-    static_assert(has_bias(kStaged) == (has_bias(kTypes) || ...), "see stage_inputs()");
+    constexpr WeightType kStaged =
+        (has_bias(static_cast<WeightType>(kTypes)) || ...) ? WeightType::kQ4K : WeightType::kQ8_0;
+    static_assert(has_bias(kStaged) == (has_bias(static_cast<WeightType>(kTypes)) || ...), "see stage_inputs()");
     float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then a piece of the row
     float* const staged = sums_of_warps + kRowWarps;
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -160,10 +162,10 @@ __global__ void __launch_bounds__(kThreads) multiply_blocks(TokenJob job) {
         const auto add_of = [&](auto constant) {
             constexpr WeightType kType = decltype(constant)::value;
             if (sizeof...(kTypes) > 1 && type != kType) return;
-            add_block_products<kType, kRows, 1>(rows, column / kPartWeights, columns / kPartWeights, staged,
-                                                staged_stride(at_once), lane, sums);
+            add_block_products<kType, kRows, 1>(rows, column / kPartWeights, columns / kPartWeights,
+                                                n_columns / kPartWeights, staged, staged_stride(at_once), lane, sums);
         };
-        (add_of(std::integral_constant<WeightType, kTypes>()), ...);
+        (add_of(std::integral_constant<WeightType, static_cast<WeightType>(kTypes)>()), ...);
     }
     if (has_rows) job.store_rows(first, lane, sums);
 }
@@ -246,7 +248,13 @@ TokenForm form_of(const Worker& worker, const WeightView& weight) {
 }
 
 // Types that matrices of one layer have together in files; one kernel has all of these.
-constexpr WeightType kMixedTypes[] = {WeightType::kQ4K, WeightType::kQ5K, WeightType::kQ6K, WeightType::kQ8_0};
+constexpr WeightType kMixedTypes[] = {WeightType::kQ4K,  WeightType::kQ5K,           WeightType::kQ6K,
+                                      WeightType::kQ8_0, laid_out(WeightType::kQ6K), laid_out(WeightType::kQ8_0)};
+template <std::size_t... kTypes>
+constexpr auto* mixed_kernel(bool rounds, std::index_sequence<kTypes...> /*types*/) {
+    return rounds ? multiply_rounded<kRowType<kMixedTypes[kTypes]>...>
+                  : multiply_blocks<kRowType<kMixedTypes[kTypes]>...>;
+}
 bool is_mixed_type(WeightType type) {
     for (const WeightType mixed : kMixedTypes) {
         if (type == mixed) return true;
@@ -255,11 +263,12 @@ bool is_mixed_type(WeightType type) {
 }
 
 // Whether the parts, all of this form, can be multiplied by one kernel.
-bool in_one_kernel(const TokenProduct& product, TokenForm form) {
-    const WeightView& first = product.parts[0];
+bool in_one_kernel(const Worker& worker, const TokenProduct& product, TokenForm form) {
+    const WeightType first = row_type(worker, product.parts[0]);
     for (int p = 0; p < product.n_parts; ++p) {
         const WeightView& part = product.parts[p];
-        const bool same = part.type == first.type;
+        const WeightType type = row_type(worker, part);
+        const bool same = type == first;
         if (form == TokenForm::kSplit &&
             (product.n_parts > 1 || reinterpret_cast<std::uintptr_t>(part.data) % 8 != 0)) {
             return false;
@@ -269,14 +278,12 @@ bool in_one_kernel(const TokenProduct& product, TokenForm form) {
             (!same || part.n_cols % kEight != 0 || !is_aligned(part.data) || part.stride_bytes() % 16 != 0)) {
             return false;
         }
-        if (is_blocks(part.type) && !same && !(is_mixed_type(part.type) && is_mixed_type(first.type))) {
-            return false;
-        }
+        if (is_blocks(part.type) && !same && !(is_mixed_type(type) && is_mixed_type(first))) return false;
     }
     return product.norm.dim == 0 || product.norm.kind == NormKind::kRms;
 }
 
-TokenJob job_of(const TokenProduct& product) {
+TokenJob job_of(const Worker& worker, const TokenProduct& product) {
     TokenJob job{product.x,
                  product.norm.weight,
                  product.parts[0].n_cols,
@@ -293,7 +300,7 @@ TokenJob job_of(const TokenProduct& product) {
         const WeightView& part = product.parts[p];
         job.n_rows += part.n_rows;
         job.parts[p] = {static_cast<const unsigned char*>(part.data), static_cast<std::int64_t>(part.stride_bytes()),
-                        job.n_rows, part.type};
+                        job.n_rows, row_type(worker, part)};
     }
     return job;
 }
@@ -318,10 +325,10 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
     bool same_type = true;
     for (int p = 1; p < product.n_parts; ++p) {
         if (form_of(worker, product.parts[p]) != form) return false;
-        same_type = same_type && product.parts[p].type == first.type;
+        same_type = same_type && row_type(worker, product.parts[p]) == row_type(worker, first);
     }
-    if (form == TokenForm::kNone || !in_one_kernel(product, form)) return false;
-    TokenJob job = job_of(product);
+    if (form == TokenForm::kNone || !in_one_kernel(worker, product, form)) return false;
+    TokenJob job = job_of(worker, product);
     constexpr std::size_t kSums = kRowWarps * sizeof(float);
     const unsigned n_blocks = blocks_for(job.n_rows, kWarps * kRows);
     const bool rounds = form == TokenForm::kRounded;
@@ -346,15 +353,13 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
                                    kSums + static_cast<std::size_t>(job.n_columns) * sizeof(float), job);
         });
     } else if (same_type) {
-        with_block_type(first.type, [&](auto type) {
+        with_row_type(row_type(worker, first), [&](auto type) {
             constexpr WeightType kType = decltype(type)::value;
-            blocks(rounds ? multiply_rounded<kType> : multiply_blocks<kType>,
+            blocks(rounds ? multiply_rounded<kRowType<kType>> : multiply_blocks<kRowType<kType>>,
                    rounds ? stage_bytes<kType, kRows>(worker, kWarps, kSums + row_bytes) : 0);
         });
     } else {
-        blocks(rounds ? multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>
-                      : multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>,
-               0);
+        blocks(mixed_kernel(rounds, std::make_index_sequence<std::size(kMixedTypes)>()), 0);
     }
     return true;
 }

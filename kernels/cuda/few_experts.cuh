@@ -134,6 +134,12 @@ void for_each_up(const ExpertLayout& layout, const Body& body) {
     body(rows, layout.up);
 }
 
+// How kernels read these rows.
+inline WeightType row_type(const Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type) {
+    return row_type(worker, {reinterpret_cast<const void*>(static_cast<std::uintptr_t>(rows.offsets[0])), type,
+                             layout.ffn_dim, layout.hidden_dim, static_cast<std::size_t>(rows.stride)});
+}
+
 // Calls body with std::integral_constant<int, 2> or 1: matrices that an up kernel reads.
 template <typename Body>
 void with_matrices(const UpRows& rows, const Body& body) {

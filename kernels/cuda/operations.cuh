@@ -12,6 +12,7 @@
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/launch_list.cuh"
+#include "kernels/cuda/row_layout.cuh"
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_product_table.h"
 
@@ -105,6 +106,7 @@ struct Worker {
     unsigned* arrivals = nullptr;    // (kArrivals), 0 between two kernels: see is_last_block()
     std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
     bool early_edges = false;        // takes_early_edges()
+    bool lays_out = true;            // rows of files' blocks: CudaContext::set_lays_out()
     bool graphs = true;              // sequences of operations may be repeated: CudaContext::set_graphs()
     LaunchList* kept = nullptr;      // kernels are recorded here instead of being started; nullptr: they are started
 
@@ -143,6 +145,15 @@ struct Worker {
     }
     void lacks_scratch() { failure.set("A CUDA operation got less scratch memory than its step needs."); }
 };
+
+// The type by which kernels read the rows: laid_out() where they are.
+inline WeightType row_type(const Worker& worker, const WeightView& rows) {
+    return worker.lays_out && can_lay_out(rows) ? laid_out(rows.type) : rows.type;
+}
+// An expert at some place, for row_type() of its matrices.
+inline ExpertView any_expert(const ExpertLayout& layout) {
+    return {reinterpret_cast<const void*>(std::uintptr_t{256}), layout};
+}
 
 inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
     return static_cast<unsigned>((n + per_block - 1) / per_block);

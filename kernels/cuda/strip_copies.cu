@@ -11,11 +11,14 @@ constexpr int kThreads = 256;
 constexpr int kLanes = 32;
 constexpr int kRows = static_cast<int>(kInterleavedRows);
 constexpr int kChunkBytes = 1024;  // of each row, at once in shared memory
+constexpr std::size_t kVectorBytes = 16;
 
 // Rows of blocks. A block is a piece of `first_bytes` in words of first_word, then words
 // of second_word.
 struct StripRows {
     std::int64_t row_bytes = 0;
+    bool laid_out = false;
+    RowPlaces places;  // of rows that are
     int block_bytes = 0;
     float blocks_per_byte = 0;
     int first_bytes = 0;
@@ -33,11 +36,13 @@ struct StripRows {
     }
 };
 
-StripRows strip_rows(WeightType type, std::int64_t n_cols) {
-    const auto pieces = interleaved_pieces(type);
+StripRows strip_rows(const WeightView& view, bool laid) {
+    const auto pieces = interleaved_pieces(view.type);
     StripRows rows;
-    rows.row_bytes = static_cast<std::int64_t>(row_bytes(type, n_cols));
-    rows.block_bytes = traits_of(type).block_bytes;
+    rows.row_bytes = static_cast<std::int64_t>(view.stride_bytes());
+    rows.laid_out = laid;
+    rows.places = row_places(view);
+    rows.block_bytes = traits_of(view.type).block_bytes;
     rows.blocks_per_byte = 1.0f / static_cast<float>(rows.block_bytes);
     rows.first_bytes = pieces[0].bytes;
     rows.first_word = pieces[0].piece;
@@ -46,8 +51,9 @@ StripRows strip_rows(WeightType type, std::int64_t n_cols) {
     return rows;
 }
 
-// Reads strips and writes their rows one after the other; kBack: the other way round. A
-// block has a part of a strip, in Units that divide all words and blocks.
+// Reads strips and writes their rows one after the other, each laid out or not; kBack:
+// the other way round. A block has a part of a strip, in Units that divide all words,
+// blocks and sections.
 template <typename Unit, bool kBack>
 __global__ void __launch_bounds__(kThreads) put_in_order(StripRows rows, const unsigned char* from, unsigned char* to) {
     constexpr int kUnit = static_cast<int>(sizeof(Unit));
@@ -60,7 +66,10 @@ __global__ void __launch_bounds__(kThreads) put_in_order(StripRows rows, const u
     const auto each_unit = [&](const auto& move) {
         for (int row = static_cast<int>(threadIdx.x) / kLanes; row < kRows; row += kThreads / kLanes) {
             for (int byte = static_cast<int>(threadIdx.x) % kLanes * kUnit; byte < width; byte += kLanes * kUnit) {
-                move(strip + row * rows.row_bytes + first + byte, rows.place(row, byte));
+                const std::int64_t begin = strip + row * rows.row_bytes;
+                const int in_row = static_cast<int>(first) + byte;
+                move(begin + (rows.laid_out ? rows.places.place((kBack ? from : to) + begin, in_row) : in_row),
+                     rows.place(row, byte));
             }
         }
     };
@@ -95,13 +104,42 @@ cudaError_t start(const StripRows& rows, const std::byte* from, std::byte* to, s
                          rows, reinterpret_cast<const unsigned char*>(from), reinterpret_cast<unsigned char*>(to));
 }
 
-cudaError_t start_for(WeightType type, std::int64_t n_cols, const std::byte* from, std::byte* to, std::int64_t n_strips,
+// Calls body with a null pointer to the largest unit that divides all of these.
+template <typename Body>
+cudaError_t with_unit(int divides, const Body& body) {
+    if (divides % 4 == 0) return body(static_cast<std::uint32_t*>(nullptr));
+    if (divides % 2 == 0) return body(static_cast<std::uint16_t*>(nullptr));
+    return body(static_cast<std::uint8_t*>(nullptr));
+}
+
+cudaError_t start_for(const WeightView& view, bool laid, const std::byte* from, std::byte* to, std::int64_t n_strips,
                       bool back, cudaStream_t stream) {
-    const StripRows rows = strip_rows(type, n_cols);
-    const int divides = rows.block_bytes | rows.first_bytes | rows.first_word | rows.second_word;
-    if (divides % 4 == 0) return start<std::uint32_t>(rows, from, to, n_strips, back, stream);
-    if (divides % 2 == 0) return start<std::uint16_t>(rows, from, to, n_strips, back, stream);
-    return start<std::uint8_t>(rows, from, to, n_strips, back, stream);
+    const StripRows rows = strip_rows(view, laid);
+    return with_unit(rows.block_bytes | rows.first_bytes | rows.first_word | rows.second_word, [&](auto* unit) {
+        return start<std::remove_pointer_t<decltype(unit)>>(rows, from, to, n_strips, back, stream);
+    });
+}
+
+// A block has a row, which goes through shared memory.
+template <typename Unit, bool kBack>
+__global__ void __launch_bounds__(kThreads)
+    lay_out_in_place(RowPlaces places, unsigned char* data, std::int64_t stride, int row_bytes) {
+    auto* const row = data + std::int64_t{blockIdx.x} * stride;
+    auto* const copy = shared_memory<unsigned char>();  // (row_bytes)
+    const auto unit = [](unsigned char* bytes) -> Unit& { return *reinterpret_cast<Unit*>(bytes); };
+    const int step = kThreads * static_cast<int>(sizeof(Unit));
+    for (int byte = static_cast<int>(threadIdx.x * sizeof(Unit)); byte < row_bytes; byte += step) {
+        unit(copy + byte) = unit(row + byte);
+    }
+    __syncthreads();
+    for (int byte = static_cast<int>(threadIdx.x * sizeof(Unit)); byte < row_bytes; byte += step) {
+        const int place = places.place(row, byte);
+        if constexpr (kBack) {
+            unit(row + byte) = unit(copy + place);
+        } else {
+            unit(row + place) = unit(copy + byte);
+        }
+    }
 }
 
 }  // namespace
@@ -113,6 +151,19 @@ cudaError_t copy_pieces(void* to, const void* from, std::size_t bytes, cudaStrea
                                  std::min(bytes - done, kCopyBytes), cudaMemcpyDefault, copies);
     }
     return status;
+}
+
+cudaError_t lay_out_rows(const WeightView& rows, bool back, cudaStream_t stream) {
+    if (rows.n_rows == 0 || !can_lay_out(rows)) return cudaSuccess;
+    const auto bytes = row_bytes(rows.type, rows.n_cols);
+    auto* const data = static_cast<unsigned char*>(const_cast<void*>(rows.data));
+    // Rows of two-byte numbers begin at even addresses.
+    return with_unit(rows.type == WeightType::kMxfp4 ? 1 : 2, [&](auto* unit) {
+        using Unit = std::remove_pointer_t<decltype(unit)>;
+        return launch_kernel(back ? lay_out_in_place<Unit, true> : lay_out_in_place<Unit, false>,
+                             static_cast<unsigned>(rows.n_rows), kThreads, bytes, stream, row_places(rows), data,
+                             static_cast<std::int64_t>(rows.stride_bytes()), static_cast<int>(bytes));
+    });
 }
 
 cudaError_t StripCopies::open() {
@@ -141,15 +192,41 @@ void StripCopies::set_memory(void* data, std::size_t bytes) {
     for (std::size_t i = 0; i < 2; ++i) halves_[i].data = static_cast<std::byte*>(data) + i * half_bytes_;
 }
 
-cudaError_t StripCopies::copy(void* to, const void* from, const ExpertLayout& on_host, bool back, cudaStream_t copies) {
+bool reorders(const ExpertLayout& on_host, bool lays_out) {
+    const ExpertView expert = any_expert(on_host);
+    return on_host.has_strips() ||
+           (lays_out && on_host.down_rows_are_outputs &&
+            (can_lay_out(expert.gate()) || can_lay_out(expert.up()) || can_lay_out(expert.down())));
+}
+
+cudaError_t StripCopies::copy(void* to, const void* from, const ExpertLayout& on_host, bool back, bool lays_out,
+                              cudaStream_t copies) {
     auto* const target = static_cast<std::byte*>(to);
     const auto* const source = static_cast<const std::byte*>(from);
+    const ExpertView on_device{back ? from : to, on_host};
     cudaError_t status = cudaSuccess;
-    for_parts(on_host, [&](const ExpertPart& part) {
+    std::size_t done = 0;
+    const auto copy_until = [&](std::size_t end) {  // bytes as they are
+        if (status == cudaSuccess) status = copy_pieces(target + done, source + done, end - done, copies);
+        done = end;
+    };
+    const auto copy_rows = [&](const RowsOnDevice& rows, std::size_t begin, bool strips) {
+        if (!strips && !(lays_out && rows.any_laid_out())) return;
+        copy_until(begin);
+        done += rows.bytes();
         if (status != cudaSuccess) return;
-        status = part.is_interleaved() ? copy_strips(target + part.begin, source + part.begin, part, back, copies)
-                                       : copy_pieces(target + part.begin, source + part.begin, part.bytes, copies);
-    });
+        status = strips ? copy_strips(target + begin, source + begin, rows.first, lays_out, back, copies)
+                        : copy_laid_out(target + begin, source + begin, rows, back, copies);
+    };
+    if (on_host.down_rows_are_outputs) {
+        if (on_host.interleaves_gate_and_up()) {
+            copy_rows({on_device.gate_and_up(), {}}, 0, true);
+        } else {
+            copy_rows({on_device.gate(), on_device.up()}, 0, false);
+        }
+        copy_rows({on_device.down(), {}}, on_host.down_offset(), on_host.interleaves_down());
+    }
+    copy_until(on_host.bytes());
     for (const Half& half : halves_) {
         const cudaError_t waits = cudaStreamWaitEvent(copies, half.in_order.get(), 0);
         if (status == cudaSuccess) status = waits;
@@ -157,20 +234,20 @@ cudaError_t StripCopies::copy(void* to, const void* from, const ExpertLayout& on
     return status;
 }
 
-cudaError_t StripCopies::copy_strips(std::byte* to, const std::byte* from, const ExpertPart& part, bool back,
-                                     cudaStream_t copies) {
-    const std::size_t strip = part.strip_bytes();
+cudaError_t StripCopies::copy_strips(std::byte* to, const std::byte* from, const WeightView& rows, bool lays_out,
+                                     bool back, cudaStream_t copies) {
+    const std::size_t strip = static_cast<std::size_t>(kInterleavedRows) * rows.stride_bytes();
     const std::size_t most = half_bytes_ / strip * strip;
     if (most == 0) return cudaErrorMemoryAllocation;
+    const std::size_t all = static_cast<std::size_t>(rows.n_rows) * rows.stride_bytes();
     cudaError_t status = cudaSuccess;
     const auto check = [&status](cudaError_t result) { return (status = result) == cudaSuccess; };
-    for (std::size_t done = 0; done < part.bytes; done += most) {
-        const std::size_t bytes = std::min(part.bytes - done, most);
+    for (std::size_t done = 0; done < all; done += most) {
+        const std::size_t bytes = std::min(all - done, most);
         const auto n_strips = static_cast<std::int64_t>(bytes / strip);
-        Half& half = halves_[next_];
-        next_ = 1 - next_;
+        Half& half = next_half();
         const auto put_in_order = [&](const std::byte* source, std::byte* target, cudaStream_t stream) {
-            return check(start_for(part.type, part.n_cols, source, target, n_strips, back, stream));
+            return check(start_for(rows, lays_out && can_lay_out(rows), source, target, n_strips, back, stream));
         };
         const auto copy = [&](const std::byte* source, std::byte* target) {
             return check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, copies));
@@ -184,6 +261,35 @@ cudaError_t StripCopies::copy_strips(std::byte* to, const std::byte* from, const
             !check(cudaStreamWaitEvent(kernels_.get(), half.copied.get(), 0)) ||
             !put_in_order(half.data, to + done, kernels_.get()) ||
             !check(cudaEventRecord(half.in_order.get(), kernels_.get()))) {
+            return status;
+        }
+    }
+    return status;
+}
+
+// Back: pieces are put in order beside the rows, which a kernel may still read.
+cudaError_t StripCopies::copy_laid_out(std::byte* to, const std::byte* from, const RowsOnDevice& rows, bool back,
+                                       cudaStream_t copies) {
+    cudaError_t status = cudaSuccess;
+    const auto check = [&status](cudaError_t result) { return (status = result) == cudaSuccess; };
+    const auto lay_out = [&](RowsOnDevice piece) {
+        return check(lay_out_rows(piece.first, back, copies)) && check(lay_out_rows(piece.second, back, copies));
+    };
+    if (!back) {
+        if (check(copy_pieces(to, from, rows.bytes(), copies))) lay_out(rows);
+        return status;
+    }
+    const std::size_t unit = rows.first.stride_bytes();
+    const std::size_t most = half_bytes_ < kVectorBytes ? 0 : (half_bytes_ - kVectorBytes) / unit * unit;
+    if (most == 0) return cudaErrorMemoryAllocation;
+    for (std::size_t done = 0; done < rows.bytes(); done += most) {
+        const std::size_t bytes = std::min(rows.bytes() - done, most);
+        Half& half = next_half();
+        std::byte* const place = half.data + reinterpret_cast<std::uintptr_t>(from + done) % kVectorBytes;
+        if (!check(cudaStreamWaitEvent(copies, half.in_order.get(), 0)) ||
+            !check(cudaMemcpyAsync(place, from + done, bytes, cudaMemcpyDefault, copies)) ||
+            !lay_out(rows.piece(place, static_cast<std::int64_t>(bytes / unit))) ||
+            !check(cudaMemcpyAsync(to + done, place, bytes, cudaMemcpyDefault, copies))) {
             return status;
         }
     }

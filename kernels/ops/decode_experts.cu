@@ -54,12 +54,19 @@ template <WeightType kType>
 constexpr int kUpBlocks = kType == WeightType::kQ3K || kType == WeightType::kQ6K ? 3 : 0;
 #else
 template <WeightType kType>
-constexpr int kUpBlocks = kType == WeightType::kQ3K ? 3 : 0;
+constexpr int kUpBlocks = kType == WeightType::kQ3K ||
+                                  kType == laid_out(WeightType::kIq4Nl) || kType == laid_out(WeightType::kQ6K)
+                              ? 3
+                              : 0;
 #endif
 
-// grid: (32 neurons, chosen experts), or (32 neurons and one block more, 1).
 template <WeightType kType>
-__global__ void __launch_bounds__(kUpThreads, kUpBlocks<kType>) decode_up(DecodeBytes job) {
+constexpr int kDownBlocks = kType == laid_out(WeightType::kIq4Nl) ? 4 : 0;
+
+// grid: (32 neurons, chosen experts), or (32 neurons and one block more, 1).
+template <RowType kRows>
+__global__ void __launch_bounds__(kUpThreads, kUpBlocks<static_cast<WeightType>(kRows)>) decode_up(DecodeBytes job) {
+    constexpr WeightType kType = static_cast<WeightType>(kRows);
     float* const values = shared_memory<float>();  // (kUpNeurons), then stages
     let_next_begin();
     wait_for_previous();
@@ -93,8 +100,10 @@ __global__ void __launch_bounds__(kUpThreads, kUpBlocks<kType>) decode_up(Decode
 }
 
 // A warp for each row, x among them.
-template <WeightType kType>
-__global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
+template <RowType kRows>
+__global__ void __launch_bounds__(kUpThreads, kDownBlocks<static_cast<WeightType>(kRows)>)
+    decode_down(DecodeBytes job) {
+    constexpr WeightType kType = static_cast<WeightType>(kRows);
     let_next_begin();
     wait_for_previous();
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -176,20 +185,21 @@ DecodeBytes bytes_job(const ops::DecodeExperts& op, const ExpertLayout& layout, 
 }
 
 void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_blocks, DecodeBytes job) {
-    with_block_type(layout.gate, [&](auto type) {
+    with_row_type(row_type(worker, any_expert(layout).gate()), [&](auto type) {
         constexpr WeightType kType = decltype(type)::value;
         constexpr std::size_t kValues = kUpNeurons * sizeof(float);
         static_assert(kUpWarps * RowStages<kType>::template kOfWarp<2> + kValues <= kMostSharedBytes, "they fit");
         const std::size_t stages = stage_bytes<kType, 2>(worker, kUpWarps, kValues);
         job.staged = stages > 0;
-        worker.start_dependent(decode_up<kType>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)), kUpThreads,
-                               kValues + stages, job);
+        worker.start_dependent(decode_up<kRowType<kType>>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)),
+                               kUpThreads, kValues + stages, job);
     });
-    with_block_type(layout.down, [&](auto type) {
+    with_row_type(row_type(worker, any_expert(layout).down()), [&](auto type) {
         constexpr WeightType kType = decltype(type)::value;
         const std::size_t stages = stage_bytes<kType, 1>(worker, kUpWarps, 0);
         job.staged = stages > 0;
-        worker.start_dependent(decode_down<kType>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads, stages, job);
+        worker.start_dependent(decode_down<kRowType<kType>>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads,
+                               stages, job);
     });
 }
 

@@ -97,7 +97,10 @@ class Memory {
         return place;
     }
     WeightView matrix(W type, std::int64_t n_rows, std::int64_t n_cols) {
-        return {rows(type, n_cols, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols)), type, n_rows, n_cols};
+        const WeightView view{rows(type, n_cols, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols)), type,
+                              n_rows, n_cols};
+        context_.lay_out(view);
+        return view;
     }
     void wait() { context_.host_wait(CudaQueue::kCompute, context_.record(CudaQueue::kCompute)); }
 

@@ -148,6 +148,7 @@ class Layer {
         const std::size_t down_bytes = layout_.bytes() - layout_.down_offset();
         const std::byte* const down = memory_.rows(layout_.down, shape_.ffn_dim, down_bytes);
         context_.copy_within(block + layout_.down_offset(), down, down_bytes);
+        context_.lay_out(ExpertView{block, layout_});
         memory_.wait();
         return block;
     }

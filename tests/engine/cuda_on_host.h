@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <QString>
 
@@ -13,8 +14,16 @@
 
 namespace offstage::test {
 
-inline std::unique_ptr<engine::Backend> open_on_host(std::uint64_t budget = std::uint64_t{256} << 20) {
+constexpr std::uint64_t kOnHostBudget = std::uint64_t{256} << 20;
+
+inline std::unique_ptr<engine::Backend> open_on_host(std::uint64_t budget = kOnHostBudget) {
     return engine::make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
+}
+// lays_out: CudaContext::set_lays_out().
+inline std::unique_ptr<engine::Backend> open_with_rows(bool lays_out) {
+    kernels::CudaOpening opening = kernels::open_cuda_context_on_host(0);
+    if (opening.context != nullptr) opening.context->set_lays_out(lays_out);
+    return engine::make_cuda_backend(std::move(opening), 0, kOnHostBudget);
 }
 
 // cuda_host::problems(); empty: none.

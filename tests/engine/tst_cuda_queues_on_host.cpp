@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <thread>
+#include <vector>
 
 #include <QTest>
 
@@ -155,6 +157,8 @@ class TestCudaQueuesOnHost : public QObject {
     void copies_of_unmeasured_steps_are_forgotten();
     void without_a_word_the_runtime_is_asked_data();
     void without_a_word_the_runtime_is_asked();
+    void rows_are_laid_out_data();
+    void rows_are_laid_out();
 };
 
 void TestCudaQueuesOnHost::opening_says_why_it_fails() {
@@ -669,6 +673,62 @@ void TestCudaQueuesOnHost::without_a_word_the_runtime_is_asked() {
     cuda_host::lose_context(false);
     backend->clear_failure();
     QVERIFY(backend->ok());
+}
+
+// Codes first, from a multiple of 16 on: where rows begin elsewhere, a part of the scales
+// lies before them.
+void TestCudaQueuesOnHost::rows_are_laid_out_data() {
+    QTest::addColumn<int>("type");
+    QTest::addColumn<int>("head");  // bytes of a block before its codes
+    QTest::addColumn<int>("n_cols");
+    QTest::addColumn<int>("offset");
+    QTest::addColumn<bool>("laid_out");
+    using kernels::WeightType;
+    const auto row = [](WeightType type, int head, int n_cols, int offset, bool laid_out) {
+        QTest::addRow("%s, %d, %d bytes behind", kernels::name_of(type), n_cols, offset)
+            << static_cast<int>(type) << head << n_cols << offset << laid_out;
+    };
+    row(WeightType::kQ4_0, 2, 512, 0, true);
+    row(WeightType::kQ4_0, 2, 576, 2, true);
+    row(WeightType::kIq4Nl, 2, 288, 0, true);
+    row(WeightType::kMxfp4, 1, 544, 1, true);
+    row(WeightType::kMxfp4, 1, 480, 0, false);  // scales of 15 bytes
+    row(WeightType::kQ4_0, 2, 224, 0, false);
+    row(WeightType::kQ4_0, 2, 512, 1, false);  // scales of two bytes at odd addresses
+    row(WeightType::kQ5_0, 6, 512, 0, false);
+}
+
+void TestCudaQueuesOnHost::rows_are_laid_out() {
+    QFETCH(int, type);
+    QFETCH(int, head);
+    QFETCH(int, n_cols);
+    QFETCH(int, offset);
+    QFETCH(bool, laid_out);
+    constexpr std::int64_t kRows = 9;
+    constexpr std::size_t kCodes = 16;
+    const auto backend = open_on_host();
+    const std::size_t block = static_cast<std::size_t>(head) + kCodes;
+    const std::size_t bytes = static_cast<std::size_t>(n_cols) / 32 * block;
+    const auto begin = static_cast<std::size_t>(offset);
+    std::vector<std::byte> rows(begin + kRows * bytes);
+    std::mt19937 generator(1);
+    for (std::byte& byte : rows) byte = static_cast<std::byte>(generator());
+    const parity::OnDevice<std::byte> memory(*backend, rows);
+    QCOMPARE(reinterpret_cast<std::uintptr_t>(memory.data()) % 16, std::uintptr_t{0});
+    backend->lay_out(kernels::WeightView{memory.data() + begin, static_cast<kernels::WeightType>(type), kRows, n_cols});
+    std::vector<std::byte> expected = rows;
+    for (std::size_t at = begin; laid_out && at < rows.size(); at += bytes) {
+        std::vector<std::byte> heads, codes;
+        for (std::size_t b = at; b < at + bytes; b += block) {
+            const auto its = rows.begin() + static_cast<std::ptrdiff_t>(b);
+            heads.insert(heads.end(), its, its + head);
+            codes.insert(codes.end(), its + head, its + static_cast<std::ptrdiff_t>(block));
+        }
+        heads.insert(heads.begin() + static_cast<std::ptrdiff_t>((16 - at % 16) % 16), codes.begin(), codes.end());
+        std::copy(heads.begin(), heads.end(), expected.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    QVERIFY(memory.download() == expected);
+    QCOMPARE(expected != rows, laid_out);
 }
 
 QTEST_GUILESS_MAIN(TestCudaQueuesOnHost)

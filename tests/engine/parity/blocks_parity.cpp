@@ -18,7 +18,7 @@ const std::vector<WeightType> kBlockTypes = [] {
 void check_embed_blocks(Backend& backend, const Promise&) {
     constexpr std::int64_t kVocab = 11;
     for (const WeightType type : kBlockTypes) {
-        const std::int64_t hidden = 3 * kernels::row_multiple(type);
+        const std::int64_t hidden = kernels::row_multiple(type) == 256 ? 768 : 544;
         const TestWeight table(backend, type, kVocab, hidden, 1, static_cast<std::size_t>(type) % 4);
         const std::vector<TokenId> tokens = {10, 0, 3, 10, 7};
         const OnDevice<TokenId> on_device(backend, tokens);
@@ -49,6 +49,11 @@ void check_multiply_blocks(Backend& backend, const Promise& promise) {
     // More columns than a device takes at once, for few inputs and for one.
     for (const WeightType type : {WeightType::kQ5_1, WeightType::kQ6K, WeightType::kIq2S, WeightType::kMxfp4}) {
         check_product(backend, promise, TestWeight(backend, type, 3, 4096 + 768, 6, 1), {1, 2, 7, 12});
+        if (QTest::currentTestFailed()) return;
+    }
+    // Rows that a GPU lays out, which begin at any distance from a multiple of 16.
+    for (const WeightType type : {WeightType::kQ4_0, WeightType::kIq4Nl, WeightType::kQ8_0, WeightType::kMxfp4}) {
+        check_product(backend, promise, TestWeight(backend, type, 37, 576 + 32, 5, 2), {1, 2, 5, 9, 21});
         if (QTest::currentTestFailed()) return;
     }
     // More rows and more outputs than a GPU block computes, and at addresses aligned to

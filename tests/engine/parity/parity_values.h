@@ -110,7 +110,9 @@ struct TestWeight {
                std::size_t offset = 0)
         : values(type, rows, cols, seed, 0.5f),
           device(backend, behind(offset, values.bytes())),
-          view{device.data() + offset, type, rows, cols} {}
+          view{device.data() + offset, type, rows, cols} {
+        backend.lay_out(view);
+    }
 
     float at(std::int64_t row, std::int64_t col) const { return values.at(row, col); }
     static std::vector<std::byte> behind(std::size_t offset, std::vector<std::byte> bytes) {

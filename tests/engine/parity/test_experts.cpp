@@ -50,6 +50,7 @@ TestExperts::TestExperts(Backend& backend, const std::vector<kernels::ExpertLayo
             std::fill(expert.biases.begin(), expert.biases.end(), 0.0f);
         }
         expert.block = std::make_unique<OnDevice<std::byte>>(backend, std::move(block));
+        backend.lay_out(kernels::ExpertView{expert.block->data(), layout});
         experts_.push_back(std::move(expert));
     }
 }
