@@ -4,6 +4,9 @@
 // it computed, and operation by operation, with and without points between them and with
 // each left out in turn. One JSON object a line.
 //
+// Of files' blocks also what it takes with rows laid out for the GPU
+// (kernels/cuda/row_layout.cuh) and as files have them, which must give the same bits.
+//
 //   decode_layers [--layers 8] [--past 544] [--rounds 30] [--widths real|narrow]
 //
 // narrow: widths that a CUDA made of threads (tests/cuda_host) computes in little time,
@@ -13,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -186,6 +190,17 @@ class Token {
         std::sort(us.begin(), us.end());
         return us[us.size() / 2] / static_cast<double>(n_layers());
     }
+    // What the token has become behind all layers, and its logits.
+    std::vector<float> result() {
+        run();
+        compute_logits();
+        std::vector<float> values(static_cast<std::size_t>(shape_.hidden_dim + shape_.vocab_size));
+        context_.download(values.data(), x_, static_cast<std::size_t>(shape_.hidden_dim) * sizeof(float));
+        context_.download(values.data() + shape_.hidden_dim, logits_,
+                          static_cast<std::size_t>(shape_.vocab_size) * sizeof(float));
+        memory_.wait();
+        return values;
+    }
     void compute_logits() { context_.submit(ops::Multiply{head_, h_, 1, logits_}); }
 
     // The median of the rounds of `work`, repeated at `place`: microseconds.
@@ -273,6 +288,7 @@ class Token {
         const std::size_t down_bytes = layout_.bytes() - layout_.down_offset();
         const std::byte* const down = memory_.rows(layout_.down, shape_.ffn_dim, down_bytes);
         context_.copy_within(block + layout_.down_offset(), down, down_bytes);
+        context_.lay_out(ExpertView{block, layout_});
         memory_.wait();
         return block;
     }
@@ -332,19 +348,55 @@ void print_times(Token& token, const Options& options, std::int64_t first_place)
     std::printf(", \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
 }
 
+// "row_layout": {"int8_inputs": {"laid_out_us": 68.10, "as_in_file_us": 80.20}, ...,
+// "same_bits": true}: microseconds of a layer with an eighth of the logits. Returns
+// whether the bits are the same.
+bool print_row_layout(CudaContext& context, const Shape& shape, const Options& options) {
+    double us[2][2] = {};  // as in files or laid out; float32 or 8 bits
+    bool same = true;
+    std::vector<float> results[2];
+    std::int64_t place = 200;
+    for (const bool lays_out : {true, false}) {
+        context.set_lays_out(lays_out);
+        Token token(context, shape, options.n_layers, options.past);
+        for (const bool bytes : {true, false}) {
+            context.set_byte_inputs(bytes ? ByteInputTypes::all() : ByteInputTypes());
+            const std::vector<float> result = token.result();
+            if (lays_out) results[bytes] = result;
+            same = same && std::memcmp(result.data(), results[bytes].data(), result.size() * sizeof(float)) == 0;
+            us[lays_out][bytes] = token.time_us(place++, options.rounds, [&] {
+                token.run();
+                token.compute_logits();
+            }) / static_cast<double>(token.n_layers());
+        }
+    }
+    context.set_lays_out(true);
+    std::printf(", \"row_layout\": {");
+    for (const bool bytes : {true, false}) {
+        std::printf("\"%s_inputs\": {\"laid_out_us\": %.2f, \"as_in_file_us\": %.2f}, ", bytes ? "int8" : "float32",
+                    us[true][bytes], us[false][bytes]);
+    }
+    std::printf("\"same_bits\": %s}", same ? "true" : "false");
+    if (!same) std::fprintf(stderr, "decode_layers: %s: other bits with rows laid out\n", shape.name);
+    return same;
+}
+
 // Returns whether the GPU did all of it.
 bool print_shape(CudaContext& context, const Shape& shape, const Options& options) {
-    Token token(context, shape, options.n_layers, options.past);
     std::printf("{\"layers\": \"%s\", \"gpu\": \"%s\", \"n_layers\": %d, \"past\": %d", shape.name,
                 context.facts().name.c_str(), static_cast<int>(options.n_layers), static_cast<int>(options.past));
     constexpr std::int64_t kPlaces = 100;
     const bool rounds = is_blocks(shape.gate_up);
-    for (const bool bytes : {true, false}) {
-        if (bytes && !rounds) continue;
-        context.set_byte_inputs(bytes ? ByteInputTypes::all() : ByteInputTypes());
-        std::printf(", \"%s_inputs\": ", bytes ? "int8" : "float32");
-        print_times(token, options, bytes ? kPlaces : 0);
+    {
+        Token token(context, shape, options.n_layers, options.past);
+        for (const bool bytes : {true, false}) {
+            if (bytes && !rounds) continue;
+            context.set_byte_inputs(bytes ? ByteInputTypes::all() : ByteInputTypes());
+            std::printf(", \"%s_inputs\": ", bytes ? "int8" : "float32");
+            print_times(token, options, bytes ? kPlaces : 0);
+        }
     }
+    const bool same = !rounds || print_row_layout(context, shape, options);  // its weights take the place of these
     const CudaReplays replays = context.replays();
     const CudaFailure failure = context.failure();
     std::printf(", \"graphs\": %llu, \"replayed\": %llu, \"graph_bytes\": %llu, \"ok\": %s}\n",
@@ -352,7 +404,7 @@ bool print_shape(CudaContext& context, const Shape& shape, const Options& option
                 static_cast<unsigned long long>(replays.bytes), failure.none() ? "true" : "false");
     std::fflush(stdout);
     if (!failure.none()) std::fprintf(stderr, "decode_layers: %s: %s\n", shape.name, failure.text.c_str());
-    return failure.none();
+    return failure.none() && same;
 }
 
 }  // namespace
