@@ -24,6 +24,7 @@ using jinja::Value;
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 constexpr std::string_view kKey = "tokenizer.chat_template";
 constexpr std::string_view kDefaultKey = "tokenizer.chat_template.default";
+constexpr const char* kTools = "tools";  // a variable of templates
 constexpr const char* kTemplateFile = "chat_template.jinja";
 constexpr const char* kConfigFile = "tokenizer_config.json";
 // The names that templates use for the thought of an assistant's message.
@@ -205,14 +206,18 @@ class JinjaTemplate final : public ChatTemplate {
         variables.emplace_back("eos_token", Value::string(tokens.eos));
         variables.emplace_back("add_generation_prompt", Value::boolean(add_generation_prompt));
         // Called like transformers calls templates without tools and documents.
-        variables.emplace_back("tools", Value::none());
+        const auto is_tools = [](const TemplateVariable& choice) { return choice.name == kTools; };
+        if (std::none_of(choices.begin(), choices.end(), is_tools)) variables.emplace_back(kTools, Value::none());
         variables.emplace_back("documents", Value::none());
-        for (const TemplateVariable& choice : choices) {
-            const bool* flag = std::get_if<bool>(&choice.value);
-            variables.emplace_back(choice.name, flag != nullptr ? Value::boolean(*flag)
-                                                                : Value::string(std::get<std::string>(choice.value)));
-        }
+        for (const TemplateVariable& choice : choices) variables.emplace_back(choice.name, value_of(choice));
         return jinja::Evaluator(source_, tokens.now.value_or(local_time())).run(block_, std::move(variables));
+    }
+
+    static Value value_of(const TemplateVariable& choice) {
+        if (const bool* flag = std::get_if<bool>(&choice.value)) return Value::boolean(*flag);
+        if (const std::string* text = std::get_if<std::string>(&choice.value)) return Value::string(*text);
+        const std::string& json = std::get<TemplateVariable::Json>(choice.value).text;
+        return bounded([&] { return json_as_value(nlohmann::ordered_json::parse(json)); });
     }
 
     Value value_of(const ChatMessage& message, const CallForm& form, bool in_parts) const {

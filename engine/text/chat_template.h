@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,15 @@ struct ToolCall {
     std::string id, name, arguments;
 };
 
+// A piece of a call while it is written.
+struct ToolCallDelta {
+    std::size_t index = 0;       // of the call in the answer
+    std::string name = {};       // not empty: the call begins
+    std::string arguments = {};  // more of its JSON
+
+    bool operator==(const ToolCallDelta&) const = default;
+};
+
 struct ChatMessage {
     Role role = Role::kUser;
     std::string content;
@@ -38,8 +48,13 @@ struct ChatMessage {
 
 // A variable of templates, e.g. "enable_thinking".
 struct TemplateVariable {
+    struct Json {
+        std::string text;  // of a value
+        bool operator==(const Json&) const = default;
+    };
+
     std::string name;
-    std::variant<bool, std::string> value;
+    std::variant<bool, std::string, Json> value;
 
     bool operator==(const TemplateVariable&) const = default;
 };

@@ -192,7 +192,9 @@ bool ThoughtSplitter::take_harmony_marker(TokenId token) {
     const bool begins = token == format_.open.token || token == format_.start.token;
     if (!begins && token != format_.message.token && token != format_.close.token) return false;
     take(stream_.finish());
+    if (in_header_) read_recipient();
     if (begins) {
+        if (token == format_.start.token) recipient_.clear();
         in_header_ = true;
         header_.clear();
     } else if (token == format_.message.token) {
@@ -209,6 +211,14 @@ bool ThoughtSplitter::take_harmony_marker(TokenId token) {
         end_thought();
     }
     return true;
+}
+
+void ThoughtSplitter::read_recipient() {
+    constexpr std::string_view kTo = "to=";
+    const std::size_t to = header_.find(kTo);
+    if (to == std::string::npos) return;
+    const std::size_t begin = to + kTo.size();
+    recipient_ = header_.substr(begin, header_.find_first_of(" \t\n<", begin) - begin);
 }
 
 void ThoughtSplitter::take(std::string_view text) {

@@ -65,6 +65,10 @@ class ThoughtSplitter {
     Piece finish(bool was_cut = false);
 
     bool in_thought() const { return in_thought_; }
+    const ThinkingFormat& format() const { return format_; }
+    // kHarmony: to whom the message goes whose header was last ("functions.NAME"); empty: to
+    // the user.
+    const std::string& recipient() const { return recipient_; }
     // As resume() after the text so far: it is no part of thought() and answer().
     void forget_text();
     // All output, without the text given to resume().
@@ -89,6 +93,7 @@ class ThoughtSplitter {
     void put_thought(char c);
     void put_answer(char c);
     void take_header(char c);
+    void read_recipient();
 
     const ThinkingFormat& format_;
     Utf8Stream stream_;
@@ -104,6 +109,7 @@ class ThoughtSplitter {
     bool is_token_ = false;  // `pending_` begins with the end of a thought, which was a special token
     std::string space_;      // white space that counts only where something follows
     bool in_header_ = false;
+    std::string recipient_;
     std::string header_;                           // kHarmony: behind <|channel|>; kTags: the channel's word
     std::size_t end_in_code_ = std::string::npos;  // in thought_: an end of a thought that was not taken for one
     std::string thought_, answer_;
