@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "engine/as_size.h"
+#include "engine/run/answer_constraint.h"
 #include "engine/run/beam_search.h"
 #include "engine/run/sampler.h"
+#include "engine/text/tool_call_splitter.h"
 
 namespace offstage::engine {
 namespace {
@@ -21,6 +23,10 @@ bool contains(const std::vector<TokenId>& tokens, TokenId token) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
+const TokenMask* allowed(const std::unique_ptr<AnswerConstraint>& constraint) {
+    return constraint == nullptr ? nullptr : &constraint->allowed();
+}
+
 class Sampling final : public AnswerStrategy, private TokenChooser {
   public:
     explicit Sampling(const AnswerStart& start)
@@ -28,13 +34,17 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
           ends_(start.text.end_tokens()),
           sampler_(start.request.sampler, start.seed),
           splitter_(start.text.splitter(start.request, start.tokens)),
+          constraint_(AnswerConstraint::make(start.text, start.request, start.tokens, splitter_)),
           stops_(start.text.stop_texts(start.request)),
-          strip_space_(start.text.strips_space(start.request)) {}
+          strip_space_(start.text.strips_space(start.request)) {
+        const ToolUse& tools = start.request.tools;
+        if (tools.any()) calls_.emplace(start.text.tool_calls(), ToolDefinitions::parse(tools.definitions));
+    }
 
     Progress advance(const Logits& logits) override {
         segments_.clear();
         if (logits.chosen) sampler_.count_choice();
-        token_ = logits.chosen ? *logits.chosen : sampler_.sample(logits.possible, start_.tokens);
+        token_ = logits.chosen ? *logits.chosen : sampler_.sample(logits.possible, start_.tokens, allowed(constraint_));
         if (token_ < 0) start_.text.throw_no_probabilities();
         std::optional<TokenChoice> choice;
         if (start_.request.n_alternatives >= 0) {
@@ -54,8 +64,22 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
             segments_.push_back({&start_.sequence, {&token_, 1}});
         }
         const bool thought_before = splitter_.in_thought();
-        ThoughtSplitter::Piece piece = shown(splitter_.push(token_, start_.text.piece(token_)));
+        const bool is_call_marker = calls_ && !thought_before && calls_->is_marker(token_);
+        ThoughtSplitter::Piece piece =
+            shown(splitter_.push(token_, is_call_marker ? std::string() : start_.text.piece(token_)));
+        if (constraint_ != nullptr) {
+            constraint_->push(token_, thought_before, splitter_, piece.answer);
+            if (constraint_->is_complete()) {
+                finish_ = FinishReason::kEndOfTurn;
+                segments_.clear();
+            }
+        }
         const bool in_thought = (thought_before || splitter_.in_thought()) && piece.answer.empty();
+        std::vector<ToolCallDelta> calls = take_calls(piece.answer, is_call_marker);
+        if (calls_ && !start_.request.tools.parallel && !calls_->calls().empty() && !calls_->in_call()) {
+            finish_ = FinishReason::kEndOfTurn;
+            segments_.clear();
+        }
         if (piece.text_was_thought) {
             stops_.finish();
             n_shown_ = stripped_ = 0;
@@ -70,16 +94,22 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
                 token_,
                 static_cast<std::int64_t>(tokens_.size()),
                 std::move(choice),
-                piece.text_was_thought};
+                piece.text_was_thought,
+                std::move(calls)};
     }
     std::span<const Segment> next() const override { return segments_; }
-    TokenChooser* chooser() override { return this; }
+    TokenChooser* chooser() override { return constraint_ == nullptr ? this : nullptr; }
     void end(FinishReason reason) override { finish_ = reason; }
     ThoughtSplitter::Piece finish(GenerationResult& result) override {
         ThoughtSplitter::Piece rest = shown(splitter_.finish(finish_ != FinishReason::kEndOfTurn));
+        if (calls_) {
+            rest.answer = calls_->push(rest.answer).text;
+            rest.answer += calls_->finish().text;
+            result.tool_calls = calls_->calls();
+        }
         rest.answer = cut(stops_.push(rest.answer));
         rest.answer += cut(stops_.finish());
-        result.text = splitter_.answer().substr(stripped_, n_shown_);
+        result.text = calls_ ? text_ : splitter_.answer().substr(stripped_, n_shown_);
         result.thought = splitter_.thought();
         result.thought_is_open = splitter_.in_thought();
         result.thought_tokens = thought_tokens_;
@@ -115,9 +145,32 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
         return piece;
     }
 
+    // Leaves the text outside calls in `answer`, and returns the calls.
+    std::vector<ToolCallDelta> take_calls(std::string& answer, bool is_marker) {
+        if (!calls_) return {};
+        ToolCallSplitter::Piece piece = calls_->push(answer);
+        const auto add = [&](ToolCallSplitter::Piece more) {
+            piece.text += more.text;
+            piece.calls.insert(piece.calls.end(), more.calls.begin(), more.calls.end());
+        };
+        const ThinkingFormat& format = splitter_.format();
+        constexpr std::string_view kFunctions = "functions.";
+        if (is_marker) {
+            add(calls_->push_marker(token_));
+        } else if (format.kind != ThinkingFormat::Kind::kHarmony) {
+        } else if (token_ == format.message.token && splitter_.recipient().starts_with(kFunctions)) {
+            add(calls_->begin_message(splitter_.recipient().substr(kFunctions.size())));
+        } else if (token_ == format.close.token || token_ == format.start.token || token_ == format.open.token) {
+            calls_->end_message();
+        }
+        answer = std::move(piece.text);
+        return std::move(piece.calls);
+    }
+
     // Counts the shown text of the answer, and ends it where a stop text was found.
     std::string cut(std::string shown) {
         n_shown_ += shown.size();
+        if (calls_) text_ += shown;
         if (stops_.found()) {
             finish_ = FinishReason::kEndOfTurn;
             segments_.clear();
@@ -129,6 +182,9 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
     std::vector<TokenId> ends_;
     Sampler sampler_;
     ThoughtSplitter splitter_;
+    std::unique_ptr<AnswerConstraint> constraint_;  // nullptr: any answer
+    std::optional<ToolCallSplitter> calls_ = {};    // nullopt: there are no tools
+    std::string text_;                              // shown, with calls_
     StopTexts stops_;
     std::size_t n_shown_ = 0;  // bytes of the answer
     bool strip_space_;
@@ -246,7 +302,8 @@ class DrawnAnswers final : public SideBySide {
         for (std::size_t i = 0; i < answers_.size(); ++i) {
             answers_[i].seed = answer_seed(start.seed, i);
             live_.push_back({i, start.sequence.fork(), Sampler(start.request.sampler, answers_[i].seed), start.tokens,
-                             splitter_, start.text.stop_texts(start.request)});
+                             splitter_, start.text.stop_texts(start.request),
+                             AnswerConstraint::make(start.text, start.request, start.tokens, splitter_)});
         }
     }
 
@@ -285,14 +342,15 @@ class DrawnAnswers final : public SideBySide {
         KvSequence sequence;
         Sampler sampler;
         std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
-        ThoughtSplitter splitter;      // these two find the stop texts
+        ThoughtSplitter splitter;      // for the two below
         StopTexts stops;
+        std::unique_ptr<AnswerConstraint> constraint;
     };
 
     // Returns whether the answer goes on.
     bool choose(Drawn& drawn, const Logits& row) {
         Answer& answer = answers_[drawn.answer];
-        const TokenId token = drawn.sampler.sample(row.possible, drawn.context);
+        const TokenId token = drawn.sampler.sample(row.possible, drawn.context, allowed(drawn.constraint));
         if (token < 0) start_.text.throw_no_probabilities();
         const int n_alternatives = start_.request.n_alternatives;
         TokenChoice choice = choice_of(row.model, token, std::max(0, n_alternatives));
@@ -307,8 +365,12 @@ class DrawnAnswers final : public SideBySide {
         if (n_alternatives >= 0) answer.choices.push_back(std::move(choice));
         drawn.context.push_back(token);
         auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
-        if (drawn.stops.any()) drawn.stops.push(drawn.splitter.push(token, start_.text.piece(token)).answer);
-        if (drawn.stops.found()) finish = FinishReason::kEndOfTurn;
+        const bool thought_before = drawn.splitter.in_thought();
+        const std::string added = drawn.splitter.push(token, start_.text.piece(token)).answer;
+        drawn.stops.push(added);
+        if (drawn.constraint != nullptr) drawn.constraint->push(token, thought_before, drawn.splitter, added);
+        const bool is_complete = drawn.constraint != nullptr && drawn.constraint->is_complete();
+        if (drawn.stops.found() || is_complete) finish = FinishReason::kEndOfTurn;
         if (finish.has_value()) answer.finish = *finish;
         return !finish.has_value();
     }

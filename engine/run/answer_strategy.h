@@ -36,6 +36,7 @@ class AnswerStrategy {
         std::int64_t n_tokens = 0;
         std::optional<TokenChoice> choice = {};  // of `token`
         bool text_was_thought = false;           // see TextDelta
+        std::vector<ToolCallDelta> calls = {};   // behind `text`
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;

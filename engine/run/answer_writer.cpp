@@ -22,12 +22,14 @@ std::span<const float> AnswerWriter::possible(std::span<const float> logits) {
 
 // A token may end the thought and begin the answer: then it is the answer's.
 void AnswerWriter::show(ThoughtSplitter::Piece piece, bool in_thought, TokenId token, std::int64_t n_tokens,
-                        double tokens_per_s, std::optional<TokenChoice> choice) const {
+                        double tokens_per_s, std::optional<TokenChoice> choice,
+                        std::vector<ToolCallDelta> calls) const {
     if (!on_delta_) return;
     const auto delta = [&](std::string text, TokenId of, std::optional<TokenChoice> its, bool is_thinking,
                            bool text_was_thought = false) {
         on_delta_({std::move(text), of, n_tokens, tokens_per_s, steps_.model().dispatcher().recorder().last_step(),
-                   std::move(its), is_thinking, text_was_thought});
+                   std::move(its), is_thinking, text_was_thought,
+                   is_thinking ? std::vector<ToolCallDelta>() : std::move(calls)});
     };
     if (in_thought) return delta(std::move(piece.thought), token, std::move(choice), true);
     if (!piece.thought.empty()) delta(std::move(piece.thought), -1, std::nullopt, true, piece.text_was_thought);
@@ -56,7 +58,7 @@ void AnswerWriter::write(AnswerStrategy& strategy, const std::stop_token& stop, 
         if (progress.token >= 0) {
             show({std::move(progress.thought), std::move(progress.text), progress.text_was_thought},
                  progress.in_thought, progress.token, progress.n_tokens, result.decode_tokens_per_s,
-                 std::move(progress.choice));
+                 std::move(progress.choice), std::move(progress.calls));
         }
         const std::span<const Segment> next = strategy.next();
         if (next.empty()) break;

@@ -31,7 +31,7 @@ class AnswerWriter {
     double seconds_since(double us) const { return (steps_.model().device().now_us() - us) / 1e6; }
     std::span<const float> possible(std::span<const float> logits);
     void show(ThoughtSplitter::Piece piece, bool in_thought, TokenId token, std::int64_t n_tokens, double tokens_per_s,
-              std::optional<TokenChoice> choice) const;
+              std::optional<TokenChoice> choice, std::vector<ToolCallDelta> calls = {}) const;
 
     AnswerSteps& steps_;
     const ModelText& text_;

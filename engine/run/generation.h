@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,20 @@
 #include "engine/text/chat_template.h"
 
 namespace offstage::engine {
+
+struct Grammar;
+
+// The tools that a model may call.
+struct ToolUse {
+    // A JSON list of {"type": "function", "function": {"name", "description", "parameters"}},
+    // as chat templates take it; empty: there are none.
+    std::string definitions;
+    bool required = false;  // the answer is a call
+    std::string only = {};  // with `required`: of this tool; empty: of any
+    bool parallel = true;   // or several calls
+
+    bool any() const { return !definitions.empty(); }
+};
 
 enum class FinishReason { kEndOfTurn, kMaxTokens, kStopped, kContextFull };
 std::string_view name_of(FinishReason reason);  // "end_of_turn", "max_tokens", "stopped", "context_full"
@@ -47,7 +62,12 @@ struct GenerationRequest {
     // prompt: the answer continues after them, and the result's text and tokens are the
     // added ones. A character that they leave incomplete is in that text, whole.
     std::vector<TokenId> reply_begin;
+    ToolUse tools = {};  // not with `raw`
     SamplerSettings sampler;
+    // The answer's text, thoughts apart, is one of this grammar (engine/text/grammar.h), as
+    // far as it comes; a begun answer's beginning is part of it. nullptr: any text. Not with
+    // beam search or ignore_end.
+    std::shared_ptr<const Grammar> grammar;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
     // Never choose tokens that end a turn, with every strategy: the answer has max_tokens
     // tokens unless it is stopped or the context is full. Its text after its natural end
@@ -88,6 +108,7 @@ struct TextDelta {
     std::optional<TokenChoice> choice = {};  // `token`'s, if GenerationRequest::n_alternatives requests it
     bool is_thinking = false;                // `text` belongs to the thought before the answer
     bool text_was_thought = false;           // it is the text of all deltas before, which was no answer
+    std::vector<ToolCallDelta> calls = {};   // behind `text`
 };
 
 // The work of the accelerator and the dispatcher for one answer.
@@ -130,9 +151,10 @@ struct Answer {
 };
 
 struct GenerationResult {
-    std::string text;              // the answer
-    std::string thought;           // the model's thinking before the answer, without markers
-    bool thought_is_open = false;  // it was cut short within the thought
+    std::string text;                  // the answer
+    std::string thought;               // the model's thinking before the answer, without markers
+    std::vector<ToolCall> tool_calls;  // behind the answer, in order
+    bool thought_is_open = false;      // it was cut short within the thought
     std::int64_t thought_tokens = 0;
     std::vector<TokenId> tokens;            // of both, without the end-of-turn token
     std::vector<TokenChoice> choices;       // one for each of `tokens`, if n_alternatives requests them

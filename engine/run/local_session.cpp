@@ -32,6 +32,15 @@ void check(const GenerationRequest& request) {
     if (request.n_answers > 1 && request.beam.width > 1) {
         throw Error(ErrorKind::kInvalidInput, messages::beams_and_answers);
     }
+    if (request.grammar != nullptr && request.beam.width > 1) {
+        throw Error(ErrorKind::kInvalidInput, messages::beams_and_grammar);
+    }
+    if (request.grammar != nullptr && request.ignore_end) {
+        throw Error(ErrorKind::kInvalidInput, messages::endless_and_grammar);
+    }
+    if (request.tools.any() && (request.n_answers > 1 || request.beam.width > 1)) {
+        throw Error(ErrorKind::kInvalidInput, messages::tools_and_answers);
+    }
     if (request.n_alternatives < -1 || request.n_alternatives > kMostAlternatives) {
         throw Error(ErrorKind::kInvalidInput,
                     messages::alternatives_out_of_range(request.n_alternatives, kMostAlternatives));

@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 #include "engine/text/family_templates.h"
+#include "engine/text/tool_call_grammar.h"
 
 namespace offstage::engine {
 namespace {
@@ -32,16 +33,21 @@ const Tokenizer& ModelText::tokenizer() const {
     throw Error(ErrorKind::kUnsupported, messages::model_without_tokenizer(text_.name));
 }
 
-std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages, const std::string& thinking) const {
+std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages, const std::string& thinking,
+                                       const ToolUse& tools) const {
     const Tokenizer& tokenizer = this->tokenizer();
     for (const ChatMessage& message : messages) check_utf8(message);
     require(TextNeeds::kChatTemplate);
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
     const ChatTemplate& chat = *text_.chat_template;
-    return tokenizer.encode_prompt(
-        chat.render(text_.defaults.with_system(messages), {piece(tokenizer.bos()), piece(tokenizer.eos())}, true,
-                    variables_of(thinking)),
-        &chat);
+    std::vector<TemplateVariable> variables = variables_of(thinking);
+    if (tools.any()) {
+        if (!text_.tool_calls().any()) throw Error(ErrorKind::kUnsupported, messages::template_knows_no_tools);
+        variables.push_back({"tools", TemplateVariable::Json{tools.definitions}});
+    }
+    return tokenizer.encode_prompt(chat.render(text_.defaults.with_system(messages),
+                                               {piece(tokenizer.bos()), piece(tokenizer.eos())}, true, variables),
+                                   &chat);
 }
 
 const std::vector<TemplateVariable>& ModelText::variables_of(const std::string& thinking) const {
@@ -118,8 +124,9 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
         }
         const ChatMessage& begun = request.messages.back();
         check_utf8(begun);
-        std::vector<TokenId> tokens = render({request.messages.begin(), request.messages.end() - 1}, request.thinking);
-        const PromptEnd end = end_of_prompt(text_.thinking, tokenizer, tokens);
+        std::vector<TokenId> tokens =
+            render({request.messages.begin(), request.messages.end() - 1}, request.thinking, request.tools);
+        const PromptEnd end = end_of_prompt(text_.thinking, tokens);
         for (const ReplyPart& part : begun_reply(text_.thinking, begun, end)) {
             if (part.marker >= 0) {
                 tokens.push_back(part.marker);
@@ -131,7 +138,7 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
         }
         return tokens;
     }
-    if (!request.raw) return render(request.messages, request.thinking);
+    if (!request.raw) return render(request.messages, request.thinking, request.tools);
     std::vector<TokenId> tokens =
         request.raw_special ? tokenizer.encode_with_special(request.raw_prompt) : tokenizer.encode(request.raw_prompt);
     const std::vector<TokenId> prefix = tokenizer.prefix(), suffix = tokenizer.suffix();
@@ -160,8 +167,7 @@ ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<
     // Text without a conversation has no thoughts.
     const ThinkingFormat& format = request.raw || !request.prompt_ids.empty() ? kNone : text_.thinking;
     const auto given = prompt.first(prompt.size() - std::min(prompt.size(), request.reply_begin.size()));
-    const bool in_thought =
-        !request.continue_last && end_of_prompt(format, tokenizer(), given) == PromptEnd::kInThought;
+    const bool in_thought = !request.continue_last && end_of_prompt(format, given) == PromptEnd::kInThought;
     ThoughtSplitter splitter(format, in_thought);
     if (request.continue_last && format.any()) splitter.resume(request.messages.back());
     for (const TokenId token : request.reply_begin) splitter.push(token, piece(token));
@@ -226,6 +232,30 @@ std::vector<TokenId> ModelText::end_tokens() const {
         if (end >= 0 && std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
     }
     return ends;
+}
+
+PromptEnd ModelText::end_of_prompt(const ThinkingFormat& format, std::span<const TokenId> prompt) const {
+    return engine::end_of_prompt(format, tokenizer(), prompt);
+}
+
+std::shared_ptr<const Grammar> ModelText::tool_grammar(const GenerationRequest& request) const {
+    const ToolUse& use = request.tools;
+    if (!use.any()) return nullptr;
+    const auto tools = ToolDefinitions::parse(use.definitions);
+    const bool is_strict = std::any_of(tools.begin(), tools.end(), [](const ToolDefinitions& tool) {
+        return tool["function"].value("strict", ToolDefinitions()) == true;
+    });
+    if (!use.required && !is_strict) return nullptr;
+    require(TextNeeds::kChatTemplate);
+    auto grammar = tool_call_grammar(tool_calls(), text_.thinking, tools, use.only, use.parallel, !use.required);
+    if (grammar) return std::make_shared<const Grammar>(std::move(*grammar));
+    throw Error(ErrorKind::kUnsupported,
+                use.required ? messages::calls_cannot_be_demanded : messages::calls_cannot_be_strict);
+}
+
+std::shared_ptr<TokenMasks> ModelText::masks(Grammar grammar) const {
+    require(TextNeeds::kTokenizer);
+    return text_.masks().of(std::move(grammar));
 }
 
 StopTexts ModelText::stop_texts(const GenerationRequest& request) const {

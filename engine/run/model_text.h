@@ -26,8 +26,10 @@ class ModelText {
 
     // Messages with the template and the generation prompt. Throws Error: kUnsupported
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
-    // `thinking` as in GenerationRequest.
-    std::vector<TokenId> render(const std::vector<ChatMessage>& messages, const std::string& thinking = {}) const;
+    // `thinking` and `tools` as in GenerationRequest; kUnsupported where the template knows
+    // no tools.
+    std::vector<TokenId> render(const std::vector<ChatMessage>& messages, const std::string& thinking = {},
+                                const ToolUse& tools = {}) const;
     // A request's prompt, with the beginning of its reply. Same errors, and kInvalidInput
     // for token ids outside the vocabulary.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
@@ -57,8 +59,17 @@ class ModelText {
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
+    PromptEnd end_of_prompt(const ThinkingFormat& format, std::span<const TokenId> prompt) const;
+    // The form of answers that must be calls of the request's tools, or whose calls are of
+    // strict tools; nullptr: there is none. Throws Error: kUnsupported where the model's
+    // calls cannot be held to one.
+    std::shared_ptr<const Grammar> tool_grammar(const GenerationRequest& request) const;
+    const ToolCallFormat& tool_calls() const { return text_.tool_calls(); }
+    // Kept by the model for further answers.
+    std::shared_ptr<TokenMasks> masks(Grammar grammar) const;
     // The texts at which the answer to this request is cut.
     StopTexts stop_texts(const GenerationRequest& request) const;
+    const std::string& name() const { return text_.name; }
     std::int64_t vocab_size() const { return text_.vocab_size; }
     // The weights seem to be damaged.
     [[noreturn]] void throw_no_probabilities() const;

@@ -13,7 +13,9 @@
 #include "engine/text/chat_template.h"
 #include "engine/text/thinking_format.h"
 #include "engine/text/token_bound.h"
+#include "engine/text/token_masks.h"
 #include "engine/text/tokenizer.h"
+#include "engine/text/tool_call_format.h"
 
 namespace offstage::engine {
 
@@ -37,8 +39,22 @@ struct TextOfModel {
         return *bound_;
     }
 
+    // The same.
+    const GrammarMasks& masks() const {
+        std::call_once(masks_once_, [this] { masks_.emplace(*tokenizer, vocab_size); });
+        return *masks_;
+    }
+
+    // How the model writes calls of tools; the same, and there is a template.
+    const ToolCallFormat& tool_calls() const {
+        std::call_once(calls_once_, [this] { calls_ = find_tool_call_format(*chat_template, *tokenizer); });
+        return calls_;
+    }
+
   private:
-    mutable std::once_flag bound_once_;
+    mutable std::once_flag bound_once_, masks_once_, calls_once_;
+    mutable ToolCallFormat calls_;
+    mutable std::optional<GrammarMasks> masks_;
     mutable std::optional<TokenBound> bound_;
 };
 

@@ -30,7 +30,9 @@ class CutAnswer {
         }
         if (delta.choice.has_value()) waiting_.push_back({n_text_, *delta.choice});
         n_text_ += delta.text.size();
-        return piece(stops_.push(delta.text));
+        AnswerPiece shown = piece(stops_.push(delta.text));
+        shown.calls = delta.calls;
+        return shown;
     }
     AnswerPiece finish() { return piece(stops_.finish()); }
     bool found_stop() const { return stops_.found(); }
@@ -67,9 +69,10 @@ std::vector<std::string> all_stops_of(const ApiRequest& request) {
     return all;
 }
 
-std::string finish_reason_of(FinishReason reason, bool found_stop) {
-    const bool cut_short = reason == FinishReason::kMaxTokens || reason == FinishReason::kContextFull;
-    return cut_short && !found_stop ? "length" : "stop";
+std::string finish_reason_of(const GenerationResult& result, bool found_stop) {
+    const bool cut_short = result.finish == FinishReason::kMaxTokens || result.finish == FinishReason::kContextFull;
+    if (cut_short && !found_stop) return "length";
+    return result.tool_calls.empty() || found_stop ? "stop" : "tool_calls";
 }
 
 class OneAnswer {
@@ -111,7 +114,7 @@ class OneAnswer {
             last.tokens.push_back(*result.end_choice);
         }
         last.thought_was_answer = result.thought.empty();
-        last.finish_reason = finish_reason_of(result.finish, cut_.found_stop());
+        last.finish_reason = finish_reason_of(result, cut_.found_stop());
         const std::vector<std::string>& stops = request_.stop;
         if (std::find(stops.begin(), stops.end(), cut_.stop_text()) != stops.end()) last.stop_text = cut_.stop_text();
         emit_(std::move(last));
@@ -119,7 +122,7 @@ class OneAnswer {
 
   private:
     void deliver(AnswerPiece piece) {
-        if (piece.text.empty() && piece.thought.empty() && piece.tokens.empty()) return;
+        if (piece.text.empty() && piece.thought.empty() && piece.tokens.empty() && piece.calls.empty()) return;
         if (request_.echo && prompt_.score_prompt) {  // the scores of the prompt come first
             kept_.push_back(std::move(piece));
             return;

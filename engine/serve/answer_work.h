@@ -16,9 +16,10 @@ namespace offstage::engine {
 
 // A piece of one of the request's answers, in order.
 struct AnswerPiece {
-    std::size_t choice = 0;  // which of ApiRequest::n_answers() it is part of
-    std::string text;        // whole characters; may be empty
-    std::string thought;     // the same for the model's thinking before the answer
+    std::size_t choice = 0;                 // which of ApiRequest::n_answers() it is part of
+    std::string text;                       // whole characters; may be empty
+    std::string thought;                    // the same for the model's thinking before the answer
+    std::vector<ToolCallDelta> calls = {};  // of tools, behind the text
     // If log probabilities are requested: the tokens whose text begins in the output up
     // to here and not in earlier pieces. Text that a stop text cut off has none, nor has
     // a thought. A completion's last piece also has the token that ended it, which has no
@@ -29,8 +30,8 @@ struct AnswerPiece {
     // The thought of the pieces before turned out to be the answer, and is its text now.
     bool thought_was_answer = false;
     bool text_was_thought = false;  // the reverse: it is this piece's thought
-    // In the last piece of an answer: "stop" (its own end, or a stop text) or "length"
-    // (max_tokens, or the context is full).
+    // In the last piece of an answer: "stop" (its own end, or a stop text), "tool_calls"
+    // (its own end, with calls) or "length" (max_tokens, or the context is full).
     std::string finish_reason = {};
     std::string stop_text = {};  // the one of ApiRequest::stop that ended it; empty: none did
 };

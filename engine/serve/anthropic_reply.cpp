@@ -30,6 +30,10 @@ Json text_block(const std::string& text) {
     return {{"type", "text"}, {"text", text}};
 }
 
+Json call_block(const ToolCall& call, Json input) {
+    return {{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", std::move(input)}};
+}
+
 }  // namespace
 
 AnthropicReply::AnthropicReply(const ApiRequest& request, ReplyLabel label)
@@ -42,7 +46,9 @@ AnthropicReply::AnthropicReply(const ApiRequest& request, ReplyLabel label)
 void AnthropicReply::put_stop(Json& to) const {
     const Choice& choice = choices_.front();
     const bool at_text = !choice.stop_text.empty();
-    const char* const reason = choice.finish_reason == "length" ? "max_tokens" : "end_turn";
+    const char* const reason = choice.finish_reason == "length"       ? "max_tokens"
+                               : choice.finish_reason == "tool_calls" ? "tool_use"
+                                                                      : "end_turn";
     to["stop_reason"] = choice.finish_reason.empty() ? Json() : Json(at_text ? "stop_sequence" : reason);
     to["stop_sequence"] = at_text ? Json(choice.stop_text) : Json();
 }
@@ -98,6 +104,22 @@ std::string AnthropicReply::delta(Block block, const std::string& text) {
            anthropic_event({{"type", "content_block_delta"}, {"index", n_blocks_}, {"delta", std::move(part)}});
 }
 
+// Each call is a block of its own.
+std::string AnthropicReply::call_event(const ToolCallDelta& delta) {
+    std::string events;
+    if (!delta.name.empty()) {
+        events = close_block();
+        open_ = Block::kCall;
+        events += anthropic_event({{"type", "content_block_start"},
+                                   {"index", n_blocks_},
+                                   {"content_block", call_block(choices_.front().calls[delta.index], Json::object())}});
+    }
+    if (delta.arguments.empty()) return events;
+    return events + anthropic_event({{"type", "content_block_delta"},
+                                     {"index", n_blocks_},
+                                     {"delta", {{"type", "input_json_delta"}, {"partial_json", delta.arguments}}}});
+}
+
 std::string AnthropicReply::events(const AnswerPiece& piece) {
     Choice& choice = choices_.front();
     if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
@@ -105,6 +127,8 @@ std::string AnthropicReply::events(const AnswerPiece& piece) {
     std::string events;
     if (!piece.thought.empty()) events += shows_thoughts_ ? delta(Block::kThought, piece.thought) : waiting();
     if (!piece.text.empty()) events += delta(Block::kText, piece.text);
+    add_calls(piece);
+    for (const ToolCallDelta& call : piece.calls) events += call_event(call);
     return events;
 }
 
@@ -127,7 +151,8 @@ std::string AnthropicReply::whole(const AnswerTotals& totals) const {
     const Choice& choice = choices_.front();
     Json content = Json::array();
     if (shows_thoughts_ && !choice.thought.empty()) content.push_back(thinking_block(choice.thought));
-    if (!choice.text.empty() || content.empty()) content.push_back(text_block(choice.text));
+    if (!choice.text.empty() || (content.empty() && choice.calls.empty())) content.push_back(text_block(choice.text));
+    for (const ToolCall& call : choice.calls) content.push_back(call_block(call, arguments_of(call)));
     return json_line(message(std::move(content), totals));
 }
 

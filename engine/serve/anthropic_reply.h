@@ -20,12 +20,13 @@ class AnthropicReply final : public ReplyWriter {
     std::string whole(const AnswerTotals& totals) const override;
 
   private:
-    enum class Block : std::uint8_t { kNone, kThought, kText };
+    enum class Block : std::uint8_t { kNone, kThought, kText, kCall };
 
     Json message(Json content, const AnswerTotals& totals) const;
     void put_stop(Json& to) const;
     std::string delta(Block block, const std::string& text);  // in a new block where another one is open
     std::string open_block(Block block);
+    std::string call_event(const ToolCallDelta& delta);
     std::string close_block();
 
     std::int64_t prompt_tokens_;

@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/serve/answer_form.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/api_request.h"
 #include "engine/serve/request_parts.h"
+#include "engine/serve/tool_fields.h"
 
 namespace offstage::engine {
 namespace {
@@ -16,17 +18,19 @@ constexpr unsigned kInAnthropic = bit(RequestObject::kAnthropic),
                    kInAnthropicPart = bit(RequestObject::kAnthropicPart),
                    kInThought = bit(RequestObject::kAnthropicThought),
                    kInRedacted = bit(RequestObject::kAnthropicRedacted), kInThinking = bit(RequestObject::kThinking),
-                   kInOutput = bit(RequestObject::kOutputConfig);
+                   kInOutput = bit(RequestObject::kOutputConfig), kInAnthropicTool = bit(RequestObject::kAnthropicTool),
+                   kInAnthropicCall = bit(RequestObject::kAnthropicCall),
+                   kInAnthropicResult = bit(RequestObject::kAnthropicResult);
 
 constexpr FieldRule kAnthropicRules[] = {
-    {"model messages max_tokens system stop_sequences stream temperature top_p top_k thinking output_config",
+    {"model messages max_tokens system stop_sequences stream temperature top_p top_k thinking output_config "
+     "output_format "
+     "tools tool_choice",
      kInAnthropic, FieldRule::kRead},
     {"metadata service_tier inference_geo cache_control diagnostics", kInAnthropic, FieldRule::kHarmless},
-    {"tools mcp_servers", kInAnthropic, "[[]]", kNoTools},
-    {"tool_choice", kInAnthropic, R"([{"type": "auto"}, {"type": "none"}])", kNoTools},
+    {"mcp_servers", kInAnthropic, "[[]]", "this server reaches no network"},
     {"container", kInAnthropic, "[]", "this server runs no programs"},
     {"context_management", kInAnthropic, R"([{}, {"edits": []}])", "nothing is taken out of a conversation"},
-    {"output_format", kInAnthropic, "[]", kNoForm},
     {"speed", kInAnthropic, R"(["standard"])"},
     // ---- thinking. A budget is ignored: the model alone ends its thoughts, and max_tokens
     // limits them together with the answer.
@@ -41,9 +45,18 @@ constexpr FieldRule kAnthropicRules[] = {
     {"type thinking", kInThought, FieldRule::kRead},
     {"signature", kInThought, FieldRule::kHarmless},
     {"type data", kInRedacted, FieldRule::kHarmless},
+    // ---- tools, their calls and results
+    {"name description input_schema strict", kInAnthropicTool, FieldRule::kRead},
+    {"type", kInAnthropicTool, R"(["custom"])", "this server has no tools of its own"},
+    {"cache_control eager_input_streaming", kInAnthropicTool, FieldRule::kHarmless},
+    {"type name disable_parallel_tool_use", bit(RequestObject::kAnthropicChoice), FieldRule::kRead},
+    {"type id name input", kInAnthropicCall, FieldRule::kRead},
+    {"cache_control caller", kInAnthropicCall, FieldRule::kHarmless},
+    {"type tool_use_id content", kInAnthropicResult, FieldRule::kRead},
+    {"is_error cache_control", kInAnthropicResult, FieldRule::kHarmless},  // what went wrong stands in the result
     // ---- output_config
-    {"effort", kInOutput, FieldRule::kRead},
-    {"format", kInOutput, "[]", kNoForm},
+    {"effort format", kInOutput, FieldRule::kRead},
+    {"type schema", bit(RequestObject::kOutputFormat), FieldRule::kRead},
 };
 
 // Without "thinking" Anthropic's models do not think.
@@ -72,7 +85,7 @@ std::string effort_of(const RequestFields& fields) {
 
 // Neighbouring messages of one role are one message, as in Anthropic's API.
 void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
-    if (messages.empty() || messages.back().role != message.role) {
+    if (messages.empty() || messages.back().role != message.role || message.role == Role::kTool) {
         messages.push_back(std::move(message));
         return;
     }
@@ -82,6 +95,8 @@ void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
     };
     join(messages.back().thought, message.thought);
     join(messages.back().content, message.content);
+    std::vector<ToolCall>& calls = messages.back().tool_calls;
+    calls.insert(calls.end(), message.tool_calls.begin(), message.tool_calls.end());
 }
 
 ApiRequest parse_anthropic(std::string_view body, bool is_count) {
@@ -95,6 +110,9 @@ ApiRequest parse_anthropic(std::string_view body, bool is_count) {
     GenerationRequest answer;
     answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = effort_of(fields);
+    answer.grammar = anthropic_form(fields, body);
+    answer.tools = anthropic_tools(fields, body);
+    check_form_and_tools(answer, "output_config.format");
     if (fields.find("max_tokens") == nullptr && !is_count) {
         throw ApiError(400, "\"max_tokens\" is missing; expected the most tokens of the answer.", "max_tokens");
     }

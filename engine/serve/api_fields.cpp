@@ -12,20 +12,24 @@ namespace {
 constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(RequestObject::kCompletion),
                    kInBody = kInChat | kInCompletion, kInMessage = bit(RequestObject::kMessage),
                    kInPart = bit(RequestObject::kPart), kInStream = bit(RequestObject::kStreamOptions),
-                   kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction);
+                   kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction),
+                   kInTool = bit(RequestObject::kTool), kInToolChoice = bit(RequestObject::kToolChoice),
+                   kInFormat = bit(RequestObject::kResponseFormat), kInSchema = bit(RequestObject::kJsonSchema);
 
 constexpr std::string_view kRead = FieldRule::kRead, kHarmless = FieldRule::kHarmless;
 
 constexpr std::string_view kOwnThoughts = "thoughts come as reasoning_content";
+constexpr std::string_view kInConversations = "tools belong to /v1/chat/completions";
 constexpr std::string_view kOrder = "the order is penalties, temperature, top_k, top_p, min_p";
 
 constexpr FieldRule kOpenAiRules[] = {
     // ---- what both endpoints or one of them read
     {"model stream stream_options stop temperature top_p top_k min_p repetition_penalty repeat_penalty "
      "repeat_last_n presence_penalty frequency_penalty logit_bias n n_cmpl best_of seed max_completion_tokens "
-     "max_tokens n_predict ignore_eos logprobs",
+     "max_tokens n_predict ignore_eos logprobs response_format json_schema grammar",
      kInBody, kRead},
-    {"messages top_logprobs reasoning_effort enable_thinking chat_template_kwargs continue_final_message "
+    {"messages tools tool_choice parallel_tool_calls top_logprobs reasoning_effort enable_thinking "
+     "chat_template_kwargs continue_final_message "
      "add_generation_prompt",
      kInChat, kRead},
     {"prompt parse_special echo", kInCompletion, kRead},
@@ -34,12 +38,14 @@ constexpr FieldRule kOpenAiRules[] = {
     {"top_logprobs", kInCompletion, "[0]", "\"logprobs\" says how many are wanted"},
     // ---- OpenAI's API
     {"user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_retention "
-     "prediction parallel_tool_calls",
+     "prediction",
      kInBody, kHarmless},
+    {"parallel_tool_calls", kInCompletion, "[true, false]", kInConversations},
     {"suffix", kInBody, R"([""])", "this server only goes on where a text ends"},
-    {"tools functions", kInBody, "[[]]", kNoTools},
-    {"tool_choice function_call", kInBody, R"(["none", "auto"])", kNoTools},
-    {"response_format", kInBody, R"([{"type": "text"}])", kNoForm},
+    {"tools", kInCompletion, "[[]]", kInConversations},
+    {"tool_choice", kInCompletion, R"(["none", "auto"])", kInConversations},
+    {"functions", kInBody, "[[]]", "functions are read from \"tools\""},
+    {"function_call", kInBody, R"(["none", "auto"])", "functions are read from \"tools\""},
     {"modalities", kInBody, R"([["text"]])"},
     {"audio", kInBody, "[]"},
     {"verbosity", kInBody, R"(["medium"])"},
@@ -51,11 +57,9 @@ constexpr FieldRule kOpenAiRules[] = {
      "dry_allowed_length dry_penalty_last_n "
      "dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay n_keep n_discard",
      kInBody, kHarmless},
-    {"grammar", kInBody, R"([""])", kNoForm},
-    {"grammar_lazy", kInBody, "[false]", kNoForm},
-    {"grammar_triggers", kInBody, "[[]]", kNoForm},
+    {"grammar_lazy", kInBody, "[false]", kOtherForm},
+    {"grammar_triggers", kInBody, "[[]]", kOtherForm},
     {"preserved_tokens response_fields lora", kInBody, "[[]]"},
-    {"json_schema", kInBody, "[]", kNoForm},
     {"samplers", kInBody, R"([[], ""])", kOrder},
     {"min_keep", kInBody, "[0, 1]"},
     {"typical_p typ_p tfs_z", kInBody, "[1]"},
@@ -90,9 +94,9 @@ constexpr FieldRule kOpenAiRules[] = {
     {"num_beams tfs", kInBody, "[1]"},
     {"do_sample", kInBody, "[true]", "temperature 0 always chooses the best token"},
     {"temperature_last", kInBody, "[false]", kOrder},
-    {"guided_json structured_outputs", kInBody, "[]", kNoForm},
-    {"guided_regex guided_grammar regex ebnf format", kInBody, R"([""])", kNoForm},
-    {"guided_choice", kInBody, "[[]]", kNoForm},
+    {"guided_json structured_outputs", kInBody, "[]", kOtherForm},
+    {"guided_regex guided_grammar regex ebnf format", kInBody, R"([""])", kOtherForm},
+    {"guided_choice", kInBody, "[[]]", kOtherForm},
     {"include_reasoning separate_reasoning", kInBody, "[true]", kOwnThoughts},
     // ---- a message
     {"role content name reasoning_content reasoning tool_calls tool_call_id prefix partial", kInMessage, kRead},
@@ -112,6 +116,15 @@ constexpr FieldRule kOpenAiRules[] = {
     {"index extra_content", kInCall, kHarmless},
     {"name arguments", kInFunction, kRead},
     {"index parsed_arguments", kInFunction, kHarmless},
+    // ---- tools
+    {"type", kInTool | kInToolChoice, R"(["function"])", "there are no other tools"},
+    {"function", kInTool | kInToolChoice, kRead},
+    {"name", kInToolChoice, kRead},
+    {"name description parameters strict", bit(RequestObject::kToolFunction), kRead},
+    // ---- response_format
+    {"type json_schema schema", kInFormat, kRead},
+    {"schema", kInSchema, kRead},
+    {"name description strict", kInSchema, kHarmless},  // an answer always is of its schema
     // ---- stream_options
     {"include_usage", kInStream, kRead},
     {"include_obfuscation", kInStream, kHarmless},

@@ -18,6 +18,11 @@ enum class RequestObject : std::uint8_t {
     kStreamOptions,
     kToolCall,
     kFunction,
+    kTool,
+    kToolFunction,
+    kToolChoice,
+    kResponseFormat,
+    kJsonSchema,
     // llama.cpp's
     kTokenize,
     kDetokenize,
@@ -33,7 +38,12 @@ enum class RequestObject : std::uint8_t {
     kAnthropicPart,      // a text
     kAnthropicThought,   // another part
     kAnthropicRedacted,  // the same
+    kAnthropicCall,      // a call of a tool
+    kAnthropicResult,    // what it returned
+    kAnthropicTool,
+    kAnthropicChoice,
     kOutputConfig,
+    kOutputFormat,
     kThinking,
 };
 
@@ -60,8 +70,7 @@ struct FieldRule {
 };
 
 // The reasons that several APIs share.
-inline constexpr std::string_view kNoTools = "this server calls no tools";
-inline constexpr std::string_view kNoForm = "answers are not held to a form";
+inline constexpr std::string_view kOtherForm = "\"response_format\" or \"grammar\" give an answer a form";
 inline constexpr std::string_view kNoPictures = "pictures are not read";
 
 std::span<const FieldRule> openai_fields();  // with those of other servers that have its API

@@ -65,6 +65,7 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
         prompt.stop_at_texts = false;
         EncodingWatch::look();
         prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
+        if (prompt.tools.any()) prompt.grammar = ModelText(*loaded.text).tool_grammar(prompt);
     }
 }
 

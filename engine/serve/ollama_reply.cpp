@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/name_hash.h"
+#include "engine/run/text_of_model.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/request_fields.h"
 
@@ -81,7 +82,8 @@ std::string OllamaReply::line(const std::string& text, const std::string& though
 
 void OllamaReply::put_end(Json& object, const AnswerTotals& totals) const {
     object["done"] = true;
-    object["done_reason"] = choices_.front().finish_reason;
+    const std::string& reason = choices_.front().finish_reason;
+    object["done_reason"] = reason == "tool_calls" ? "stop" : reason;
     object["total_duration"] = nanoseconds(clock_s() - began_s_);
     object["load_duration"] = 0;  // it is loaded before
     object["prompt_eval_count"] = totals.prompt_tokens;
@@ -90,15 +92,30 @@ void OllamaReply::put_end(Json& object, const AnswerTotals& totals) const {
     object["eval_duration"] = nanoseconds(totals.answer_s);
 }
 
+Json OllamaReply::all_calls() const {
+    Json calls = Json::array();
+    for (const ToolCall& call : choices_.front().calls) {
+        calls.push_back({{"id", call.id}, {"function", {{"name", call.name}, {"arguments", arguments_of(call)}}}});
+    }
+    return calls;
+}
+
 std::string OllamaReply::events(const AnswerPiece& piece) {
     if (!piece.finish_reason.empty()) choices_.front().finish_reason = piece.finish_reason;
+    add_calls(piece);
     return piece.text.empty() && piece.thought.empty() ? std::string() : line(piece.text, piece.thought);
 }
 
 std::string OllamaReply::end(const AnswerTotals& totals) {
+    std::string lines;
+    if (!choices_.front().calls.empty()) {
+        Json calls = object({}, {});
+        calls["message"]["tool_calls"] = all_calls();
+        lines = json_line(calls) + "\n";
+    }
     Json last = object({}, {});
     put_end(last, totals);
-    return json_line(last) + "\n";
+    return lines + json_line(last) + "\n";
 }
 
 std::string OllamaReply::error(const ApiError& error) const {
@@ -107,6 +124,7 @@ std::string OllamaReply::error(const ApiError& error) const {
 
 std::string OllamaReply::whole(const AnswerTotals& totals) const {
     Json all = object(choices_.front().text, choices_.front().thought);
+    if (!choices_.front().calls.empty()) all["message"]["tool_calls"] = all_calls();
     put_end(all, totals);
     return json_line(all);
 }
@@ -129,6 +147,8 @@ std::string ollama_show(const ModelSummary& model, std::int64_t loaded, std::str
     const std::string family = model.architecture;
     Json capabilities = Json::array({"completion"});
     if (model.thinks) capabilities.push_back("thinking");
+    const TextOfModel* const text = model.text.get();
+    if (text != nullptr && text->chat_template != nullptr && text->tool_calls().any()) capabilities.push_back("tools");
     const Json info = {{"general.architecture", family},
                        {"general.parameter_count", model.total_weights},
                        {family + ".context_length", model.max_context},

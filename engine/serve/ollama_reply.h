@@ -24,6 +24,7 @@ class OllamaReply final : public ReplyWriter {
     Json object(const std::string& text, const std::string& thought) const;
     std::string line(const std::string& text, const std::string& thought) const;
     void put_end(Json& object, const AnswerTotals& totals) const;
+    Json all_calls() const;  // which come whole, at the end
 
     bool is_chat_;
     double began_s_;

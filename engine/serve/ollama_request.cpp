@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/serve/answer_form.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/api_request.h"
 #include "engine/serve/request_parts.h"
+#include "engine/serve/tool_fields.h"
 
 namespace offstage::engine {
 namespace {
@@ -16,14 +18,12 @@ constexpr unsigned kInOllamaChat = bit(RequestObject::kOllamaChat), kInGenerate 
                    kInOllamaMessage = bit(RequestObject::kOllamaMessage), kInShow = bit(RequestObject::kOllamaShow);
 
 constexpr FieldRule kOllamaRules[] = {
-    {"model stream options think", kInOllama, FieldRule::kRead},
-    {"messages", kInOllamaChat, FieldRule::kRead},
+    {"model stream options think format", kInOllama, FieldRule::kRead},
+    {"messages tools", kInOllamaChat, FieldRule::kRead},
     {"prompt system raw", kInGenerate, FieldRule::kRead},
     // How long the model stays loaded; what to do where a prompt is too long, which is
     // refused here.
     {"keep_alive truncate shift", kInOllama, FieldRule::kHarmless},
-    {"format", kInOllama, R"([""])", kNoForm},
-    {"tools", kInOllamaChat, "[[]]", kNoTools},
     {"logprobs", kInOllama, "[false]", "/v1/chat/completions gives log probabilities"},
     {"top_logprobs", kInOllama, "[0]", "/v1/chat/completions gives log probabilities"},
     {"suffix", kInGenerate, R"([""])", "this server only goes on where a text ends"},
@@ -50,7 +50,7 @@ constexpr FieldRule kOllamaRules[] = {
 };
 
 // The parts that both endpoints read.
-GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request) {
+GenerationRequest ollama_answer(const RequestFields& fields, std::string_view body, ApiRequest& request) {
     read_common(request, fields, true);
     const nlohmann::json& given = fields.object("options");
     check_fields(given, RequestObject::kOllamaOptions, "options.");
@@ -58,6 +58,7 @@ GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request
     GenerationRequest answer;
     answer.sampler = sampler_of(
         options, {.temperature = 0.8F, .top_k = 40, .top_p = 0.9F, .repeat_penalty = 1.1F, .repeat_window = 64});
+    answer.grammar = ollama_form(fields, body);
     request.stop = stops_of(options, "stop");
     // 0 and below: until the end of the turn or of the context.
     const std::int64_t limit = options.integer("num_predict", -2, std::numeric_limits<int>::max(), -1);
@@ -85,11 +86,13 @@ ApiRequest parse_ollama_chat(std::string_view body) {
     check_fields(object, RequestObject::kOllamaChat);
     const RequestFields fields(object);
     ApiRequest request;
-    GenerationRequest answer = ollama_answer(fields, request);
+    GenerationRequest answer = ollama_answer(fields, body, request);
     const nlohmann::json* messages = fields.find("messages");
     if (messages == nullptr || messages->empty()) return request;  // it asks for the model alone
     answer.messages = messages_of(fields, RequestObject::kOllamaMessage);
     answer.continue_last = is_begun_answer(answer.messages.back());
+    answer.tools = openai_tools(fields, body);
+    check_form_and_tools(answer, "format");
     request.prompts.push_back(std::move(answer));
     return request;
 }
@@ -100,7 +103,7 @@ ApiRequest parse_ollama_generate(std::string_view body) {
     const RequestFields fields(object);
     ApiRequest request;
     request.kind = ApiRequest::Kind::kCompletion;
-    GenerationRequest answer = ollama_answer(fields, request);
+    GenerationRequest answer = ollama_answer(fields, body, request);
     const std::string prompt = fields.text("prompt"), system = fields.text("system");
     answer.raw = answer.raw_special = fields.boolean("raw", false);
     if (answer.raw && !system.empty()) {

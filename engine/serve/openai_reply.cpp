@@ -161,6 +161,18 @@ std::string OpenAiReply::events(const AnswerPiece& piece) {
         Json delta = is_chat() ? Json{{"content", piece.text}} : Json(piece.text);
         events += chunk(std::move(delta), log_probabilities(piece, choice), Json());
     }
+    add_calls(piece);
+    for (const ToolCallDelta& call : piece.calls) {
+        Json one = {{"index", call.index}};
+        if (!call.name.empty()) {
+            one["id"] = choice.calls[call.index].id;
+            one["type"] = "function";
+            one["function"] = {{"name", call.name}, {"arguments", call.arguments}};
+        } else {
+            one["function"] = {{"arguments", call.arguments}};
+        }
+        events += chunk({{"tool_calls", Json::array({std::move(one)})}}, Json(), Json());
+    }
     if (!piece.finish_reason.empty()) {
         events += chunk(is_chat() ? Json::object() : Json(""), Json(), finish_reason_json(piece.finish_reason));
     }
@@ -190,6 +202,15 @@ std::string OpenAiReply::whole(const AnswerTotals& totals) const {
             one["message"] = {{"role", "assistant"}, {"content", choices_[i].text}};
             // The name that other servers of open models use; OpenAI's own shows no
             // thoughts.
+            if (!choices_[i].calls.empty()) {
+                if (choices_[i].text.empty()) one["message"]["content"] = nullptr;
+                Json& calls = one["message"]["tool_calls"] = Json::array();
+                for (const ToolCall& call : choices_[i].calls) {
+                    calls.push_back({{"id", call.id},
+                                     {"type", "function"},
+                                     {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+                }
+            }
             if (!choices_[i].thought.empty()) one["message"]["reasoning_content"] = choices_[i].thought;
         } else {
             one["text"] = choices_[i].text;

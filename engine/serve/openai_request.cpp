@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "engine/run/sampler.h"
+#include "engine/serve/answer_form.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/api_request.h"
 #include "engine/serve/request_parts.h"
+#include "engine/serve/tool_fields.h"
 
 namespace offstage::engine {
 namespace {
@@ -155,6 +157,9 @@ ApiRequest parse_chat_request(std::string_view body) {
     answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = thinking_of(fields);
     answer.ignore_end = fields.boolean("ignore_eos", false);
+    answer.grammar = openai_form(fields, body);
+    answer.tools = openai_tools(fields, body);
+    check_form_and_tools(answer, "response_format");
     answer.max_tokens = std::max(0, limit_of(fields, 1, -1));
     const bool wanted = fields.boolean("logprobs", false);
     const std::int64_t alternatives = fields.integer("top_logprobs", 0, kMostAlternatives, 0);
@@ -179,6 +184,7 @@ ApiRequest parse_completion_request(std::string_view body) {
     const SamplerSettings sampler = sampler_of(fields, kPlainSampling);
     const int limit = limit_of(fields, 0, 16);
     const bool ignore_end = fields.boolean("ignore_eos", false);
+    const std::shared_ptr<const Grammar> grammar = openai_form(fields, body);
     const bool wanted = fields.find("logprobs") != nullptr;
     const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
     for (GenerationRequest& prompt : request.prompts) {
@@ -187,6 +193,7 @@ ApiRequest parse_completion_request(std::string_view body) {
         prompt.max_tokens = std::max(0, limit);
         prompt.prompt_only = limit == 0;
         prompt.ignore_end = ignore_end;
+        prompt.grammar = grammar;
         if (wanted) prompt.n_alternatives = alternatives;
         prompt.score_prompt = wanted && request.echo;
     }

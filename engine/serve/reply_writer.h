@@ -51,10 +51,19 @@ class ReplyWriter {
   protected:
     struct Choice {
         std::string text, thought, finish_reason, stop_text;
+        std::vector<ToolCall> calls;
         Json log_probabilities;  // null: none yet
         bool begun = false;
         std::int64_t offset = 0;  // characters of text before the next token
     };
+
+    // Adds the pieces of a call to its choice.
+    void add_calls(const AnswerPiece& piece);
+    // Of nine letters and digits: some models' templates take no other.
+    std::string call_id(std::size_t choice, std::size_t call) const;
+    // The arguments as an object; an empty one where they are none, as of a call that was
+    // cut.
+    static Json arguments_of(const ToolCall& call);
 
     ReplyLabel label_;
     std::vector<Choice> choices_;

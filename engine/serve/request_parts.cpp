@@ -73,7 +73,9 @@ Role role_of(const nlohmann::json& message, const std::string& at) {
     refuse_field(at + ".role", *role, "system, developer, user, assistant or tool");
 }
 
-ChatMessage message_of(const nlohmann::json& message, const std::string& at, RequestObject kind) {
+// Appends it, behind the results of tools that are its parts.
+void add_message(std::vector<ChatMessage>& messages, const nlohmann::json& message, const std::string& at,
+                 RequestObject kind) {
     if (!message.is_object()) refuse_field(at, message, "an object with \"role\" and \"content\"");
     check_fields(message, kind, at + ".");
     const RequestFields given(message, at + ".");
@@ -84,17 +86,23 @@ ChatMessage message_of(const nlohmann::json& message, const std::string& at, Req
     const bool is_assistant = turn.role == Role::kAssistant;
     if (is_assistant) turn.thought = given.text(given.one_of({"thinking", "reasoning_content", "reasoning"}));
     const auto content = message.find("content");
+    OtherParts others;
+    others.is_assistant = is_assistant;
+    const bool may_have_others = is_anthropic && turn.role != Role::kSystem;
     if (content != message.end()) {
         turn.content =
             content_of(*content, at + ".content", is_anthropic ? RequestObject::kAnthropicPart : RequestObject::kPart,
-                       is_anthropic && is_assistant ? &turn.thought : nullptr);
+                       may_have_others ? &others : nullptr);
     } else if (!is_assistant) {  // an assistant may have called a tool without any text
         throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
     }
     turn.name = given.text(given.one_of({"tool_name", "name"}));
     if (is_assistant) turn.tool_calls = tool_calls_of(given, at);
     if (turn.role == Role::kTool) turn.tool_call_id = given.text("tool_call_id");
-    return turn;
+    turn.thought += others.thought;
+    turn.tool_calls.insert(turn.tool_calls.end(), others.calls.begin(), others.calls.end());
+    messages.insert(messages.end(), others.results.begin(), others.results.end());
+    if (others.results.empty() || !turn.content.empty()) messages.push_back(std::move(turn));
 }
 
 // Why parts of this type are not taken, as the end of a sentence.
@@ -104,7 +112,7 @@ std::string_view why_not(const nlohmann::json& type) {
         return std::any_of(words.begin(), words.end(),
                            [&](const char* word) { return name.find(word) != std::string::npos; });
     };
-    if (is_about({"tool"})) return kNoTools;
+    if (is_about({"tool"})) return "calls belong to the assistant, and results to the user";
     if (is_about({"document", "file", "search_result"})) return "documents are not read";
     if (is_about({"audio"})) return "sound is not read";
     if (is_about({"thinking"})) return "thoughts are not read there";
@@ -169,7 +177,7 @@ std::vector<std::string> stops_of(const RequestFields& fields, const char* name)
     return stops;
 }
 
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string* thought) {
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, OtherParts* others) {
     if (content.is_null()) return {};
     if (content.is_string()) return content.get<std::string>();
     if (!content.is_array()) refuse_field(at, content, "a text or a list of parts");
@@ -178,11 +186,22 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
         const nlohmann::json type = one.is_object() ? one.value("type", nlohmann::json()) : nlohmann::json();
         if (type.is_null()) refuse_field(at, one, "parts with a \"type\"");
         const RequestFields fields(one, at + ".");
-        if (thought != nullptr && type == "thinking") {
+        const bool of_assistant = others != nullptr && others->is_assistant;
+        const bool of_user = others != nullptr && !others->is_assistant;
+        if (of_assistant && type == "thinking") {
             check_fields(one, RequestObject::kAnthropicThought, at + ".");
-            *thought += fields.text("thinking");
-        } else if (thought != nullptr && type == "redacted_thinking") {  // which only its writer can read
+            others->thought += fields.text("thinking");
+        } else if (of_assistant && type == "redacted_thinking") {  // which only its writer can read
             check_fields(one, RequestObject::kAnthropicRedacted, at + ".");
+        } else if (of_assistant && type == "tool_use") {
+            check_fields(one, RequestObject::kAnthropicCall, at + ".");
+            others->calls.push_back({fields.text("id"), fields.text("name"), fields.object("input").dump()});
+        } else if (of_user && type == "tool_result") {
+            check_fields(one, RequestObject::kAnthropicResult, at + ".");
+            ChatMessage result{Role::kTool, content_of(one.value("content", nlohmann::json()), at + ".content",
+                                                       RequestObject::kAnthropicPart, nullptr)};
+            result.tool_call_id = fields.text("tool_use_id");
+            others->results.push_back(std::move(result));
         } else if (type == "text") {
             check_fields(one, part, at + ".");
             text += fields.text("text");
@@ -198,12 +217,13 @@ std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject 
     if (list == nullptr) throw ApiError(400, "\"messages\" is missing; expected a list of messages.", "messages");
     if (!list->is_array() || list->empty()) refuse_field("messages", *list, "a list of at least one message");
     std::vector<ChatMessage> messages;
-    for (const nlohmann::json& message : *list) {
-        const std::string at = "messages[" + std::to_string(messages.size()) + "]";
-        messages.push_back(message_of(message, at, kind));
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const nlohmann::json& message = (*list)[i];
+        const std::string at = "messages[" + std::to_string(i) + "]";
+        add_message(messages, message, at, kind);
         for (const char* name : {"prefix", "partial"}) {
             if (!RequestFields(message, at + ".").boolean(name, false)) continue;
-            if (is_begun_answer(messages.back()) && messages.size() == list->size()) continue;
+            if (is_begun_answer(messages.back()) && i + 1 == list->size()) continue;
             refuse_field(at + "." + name, true, "it in the last message, the assistant's, alone");
         }
     }

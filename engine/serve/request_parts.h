@@ -26,9 +26,15 @@ void read_common(ApiRequest& request, const RequestFields& fields, bool streams_
 // A text, or a list of them; empty ones, which programs send for none, do not count.
 std::vector<std::string> stops_of(const RequestFields& fields, const char* name);
 
-// A text, or a list of parts. Thoughts among the parts are appended to `thought`; nullptr:
-// there must be none.
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, std::string* thought);
+// A text, or a list of parts. The parts of Anthropic's messages that are no text are left in
+// `others`; nullptr: there must be none.
+struct OtherParts {
+    std::string thought;
+    std::vector<ToolCall> calls;       // of the assistant's
+    std::vector<ChatMessage> results;  // of the user's, as messages of tools
+    bool is_assistant = false;
+};
+std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, OtherParts* others);
 
 // "messages", each checked as an object of this kind.
 std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind);

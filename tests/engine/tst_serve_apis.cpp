@@ -358,8 +358,8 @@ class TestServeApis : public QObject {
             const HttpResponse response = m_demo->post(kOllamaChat, body);
             return response.status == status ? json_of(response)[QStringLiteral("error")].toString() : QString();
         };
-        QVERIFY(error({{QStringLiteral("format"), QStringLiteral("json")}}, 400)
-                    .startsWith(QStringLiteral("\"format\" is \"json\"; expected none: answers are not held")));
+        QVERIFY(error({{QStringLiteral("format"), QStringLiteral("xml")}}, 400)
+                    .startsWith(QStringLiteral("\"format\" is \"xml\"; expected \"json\" or a JSON schema.")));
         QVERIFY(
             error({{QStringLiteral("model"), QStringLiteral("other")}}, 404).contains(QStringLiteral("not loaded")));
         QVERIFY(error({{QStringLiteral("think"), true}}, 400).contains(QStringLiteral("demo-model")));
@@ -538,7 +538,7 @@ class TestServeApis : public QObject {
         };
         const char* const kInvalid = "invalid_request_error";
         row("tools", "tools", R"([{"name": "f"}])", 400, kInvalid,
-            R"("tools" is a list of 1; expected none: this server calls no tools.)");
+            "This model's template knows no tools; leave \"tools\" out.");
         row("no limit", "max_tokens", "null", 400, kInvalid, R"("max_tokens" is missing; expected)");
         row("a picture", "messages", R"([{"role": "user", "content": [{"type": "image"}]}])", 400, kInvalid,
             R"("messages[0].content" is "image"; expected parts of type "text": pictures are not read.)");
@@ -547,10 +547,11 @@ class TestServeApis : public QObject {
                 QStringLiteral(R"([{"role": "%1", "content": [%2]}])").arg(QLatin1String(role), QLatin1String(object));
             row(name, "messages", list.toUtf8().constData(), 400, kInvalid, message);
         };
-        part("a call", "assistant", R"({"type": "tool_use", "id": "t", "name": "f", "input": {}})",
-             R"("messages[0].content" is "tool_use"; expected parts of type "text": this server calls no tools.)");
-        part("a result", "user", R"({"type": "tool_result", "tool_use_id": "t", "content": "x"})",
-             R"("messages[0].content" is "tool_result"; expected parts of type "text": this server calls no tools.)");
+        part("a call of the user's", "user", R"({"type": "tool_use", "id": "t", "name": "f", "input": {}})",
+             R"("messages[0].content" is "tool_use"; expected parts of type "text": calls belong to the assistant)");
+        part("a result of the assistant's", "assistant",
+             R"({"type": "tool_result", "tool_use_id": "t", "content": "x"})",
+             R"("messages[0].content" is "tool_result"; expected parts of type "text": calls belong to the assistant)");
         part("a document", "user", R"({"type": "document", "source": {}})",
              R"("messages[0].content" is "document"; expected parts of type "text": documents are not read.)");
         part("a thought of the user's", "user", R"({"type": "thinking", "thinking": "x"})",
@@ -562,7 +563,7 @@ class TestServeApis : public QObject {
         row("an effort", "output_config", R"({"effort": "much"})", 400, kInvalid,
             R"("output_config.effort" is "much"; expected low, medium, high, xhigh or max.)");
         row("a form", "output_config", R"({"format": {"type": "json_schema"}})", 400, kInvalid,
-            R"("output_config.format" is an object; expected none: answers are not held to a form.)");
+            R"("output_config.format.schema" is missing; expected a JSON schema.)");
         row("system of parts", "system", R"([{"type": "text", "text": "x", "annotations": []}])", 400, kInvalid,
             R"("system.annotations" is no field)");
         row("a tool's message", "messages", R"([{"role": "tool", "content": "x"}])", 400, kInvalid,
@@ -715,6 +716,30 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
             return {kChat, of_call(with(object_of(R"({"function": {"name": "f"}})"), field, value))};
         case RequestObject::kFunction:
             return {kChat, of_call({{QStringLiteral("function"), with(object_of(R"({"name": "f"})"), field, value)}})};
+        case RequestObject::kTool:
+            return {kChat, with(chat(message), QStringLiteral("tools"),
+                                QJsonArray{with(object_of(R"({"function": {"name": "f"}})"), field, value)})};
+        case RequestObject::kToolFunction:
+            return {kChat, with(chat(message), QStringLiteral("tools"),
+                                QJsonArray{QJsonObject{
+                                    {QStringLiteral("function"), with(object_of(R"({"name": "f"})"), field, value)}}})};
+        case RequestObject::kToolChoice: {
+            const QJsonArray tools{object_of(R"({"function": {"name": "f"}})")};
+            const QJsonObject body = with(chat(message), QStringLiteral("tools"), tools);
+            const bool is_inner = field == QLatin1String("name");
+            return {kChat, with(body, QStringLiteral("tool_choice"),
+                                is_inner ? QJsonObject{{QStringLiteral("function"), given}} : given)};
+        }
+        case RequestObject::kResponseFormat: {
+            const QJsonObject object = object_of(R"({"type": "json_object"})"),
+                              schema = object_of(R"({"type": "json_schema"})");
+            const bool is_inner = field == QLatin1String("json_schema");
+            return {kChat, with(chat(message), QStringLiteral("response_format"),
+                                with(is_inner ? schema : object, field, value))};
+        }
+        case RequestObject::kJsonSchema:
+            return {kChat, with(chat(message), QStringLiteral("response_format"),
+                                with(object_of(R"({"type": "json_schema"})"), QStringLiteral("json_schema"), given))};
         case RequestObject::kTokenize:
             return {"/tokenize", given};
         case RequestObject::kDetokenize:
@@ -744,6 +769,23 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
         }
         case RequestObject::kOutputConfig:
             return {kMessages, with(chat(message), QStringLiteral("output_config"), given)};
+        case RequestObject::kAnthropicCall:
+        case RequestObject::kAnthropicResult: {
+            const bool is_call = kind == RequestObject::kAnthropicCall;
+            const QJsonObject one = object_of(is_call ? R"({"type": "tool_use"})" : R"({"type": "tool_result"})");
+            return {kMessages, chat(with(message, QStringLiteral("content"), QJsonArray{with(one, field, value)}))};
+        }
+        case RequestObject::kAnthropicTool:
+            return {kMessages, with(chat(message), QStringLiteral("tools"),
+                                    QJsonArray{with(object_of(R"({"name": "f"})"), field, value)})};
+        case RequestObject::kAnthropicChoice: {
+            QJsonObject body = with(chat(message), QStringLiteral("tools"), QJsonArray{object_of(R"({"name": "f"})")});
+            return {kMessages,
+                    with(body, QStringLiteral("tool_choice"), with(object_of(R"({"type": "tool"})"), field, value))};
+        }
+        case RequestObject::kOutputFormat:
+            return {kMessages, with(chat(message), QStringLiteral("output_format"),
+                                    with(object_of(R"({"type": "json_schema"})"), field, value))};
         case RequestObject::kThinking:
             return {kMessages, with(chat(message), QStringLiteral("thinking"), given)};
     }

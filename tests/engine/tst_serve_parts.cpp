@@ -455,11 +455,31 @@ class TestServeParts : public QObject {
              R"("logit_bias" is "07"; expected token ids as names)");
         chat("best of three", R"(, "n": 2, "best_of": 3)",
              R"("best_of" is 3; expected 2, as many as "n": this server gives every answer)");
-        chat("tools", R"(, "tools": [{}])", R"("tools" is a list of 1; expected none: this server calls no tools.)");
-        chat("form", R"(, "response_format": {"type": "json_object"})",
-             R"("response_format" is an object; expected {"type":"text"}: answers are not held to a form.)");
-        chat("grammar", R"(, "grammar": "root ::= \"yes\"")", R"("grammar" is "root)");
-        chat("schema that allows all", R"(, "json_schema": {})", R"("json_schema" is an object; expected none)");
+        chat("tools", R"(, "tools": [{}])", R"("tools[0].function.name" is missing; expected)");
+        chat("another tool", R"(, "tools": [{"type": "web_search"}])",
+             R"("tools[0].type" is "web_search"; expected "function": there are no other tools.)");
+        chat("choice of none", R"(, "tool_choice": "required")",
+             R"("tool_choice" is "required"; expected none or auto: there are no "tools".)");
+        chat(
+            "choice of another",
+            R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": "function", "function": {"name": "g"}})",
+            R"("tool_choice.function.name" is "g"; expected the name of one of the tools.)");
+        chat("tools and a form", R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "json_schema": {})",
+             R"("tools" and "response_format" were given together; expected one of them.)");
+        chat("form", R"(, "response_format": {"type": "xml"})",
+             R"("response_format.type" is "xml"; expected text, json_object or json_schema.)");
+        chat("form without a schema", R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a"}})",
+             R"("response_format.json_schema.schema" is missing; expected a JSON schema.)");
+        chat("keyword", R"(, "response_format": {"type": "json_schema", "json_schema": {"schema": {"not": {}}}})",
+             "\"response_format\": The JSON schema's keyword \"not\" at # is not supported.");
+        chat("grammar", R"(, "grammar": "root ::= yes")",
+             R"("grammar": The grammar has no rule "yes"; expected it, since it is used.)");
+        chat("two forms", R"(, "json_schema": {}, "grammar": "root ::= [a-c]")",
+             R"("grammar" and "json_schema" both give the answer a form; expected one.)");
+        chat("form without an end", R"(, "json_schema": {}, "ignore_eos": true)",
+             R"("ignore_eos" is true; expected false: an answer ends where "json_schema" says.)");
+        chat("form of another server", R"(, "guided_json": {})",
+             R"("guided_json" is an object; expected none: "response_format" or "grammar" give an answer a form.)");
         chat("another penalty", R"(, "dry_multiplier": 0.8)", R"("dry_multiplier" is 0.8; expected 0)");
         chat("adapter", R"(, "lora": [{"id": 0, "scale": 1}])", R"("lora" is a list of 1; expected none)");
         chat("called function", R"(, "function_call": {"name": "f"})",

@@ -1,0 +1,116 @@
+#include "engine/serve/answer_form.h"
+
+#include "engine/error.h"
+#include "engine/serve/api_error.h"
+#include "engine/serve/api_fields.h"
+#include "engine/text/gbnf.h"
+#include "engine/text/json_schema_grammar.h"
+
+namespace offstage::engine {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+
+// Calls `make`; its errors are the field's.
+template <typename Make>
+std::shared_ptr<const Grammar> form_of(const std::string& field, const Make& make) {
+    try {
+        return std::make_shared<const Grammar>(make());
+    } catch (const Error& error) {
+        throw ApiError(400, "\"" + field + "\": " + error.what(), field);
+    }
+}
+
+std::shared_ptr<const Grammar> any_object() {
+    static const auto kObject = std::make_shared<const Grammar>(json_schema_grammar({{"type", "object"}}));
+    return kObject;
+}
+
+// The schema at this place of the body, which was read before.
+std::shared_ptr<const Grammar> schema_form(std::string_view body, const char* place, const std::string& field) {
+    const Ordered whole = Ordered::parse(body);
+    return form_of(field, [&] { return json_schema_grammar(whole.at(Ordered::json_pointer(place))); });
+}
+
+// An object with "type"; the name of its type.
+std::string type_of_format(const nlohmann::json& format, RequestObject kind, const std::string& field) {
+    if (!format.is_object()) refuse_field(field, format, "an object with \"type\"");
+    check_fields(format, kind, field + ".");
+    return RequestFields(format, field + ".").text("type");
+}
+
+const nlohmann::json& require_schema(const nlohmann::json& object, const std::string& at) {
+    const nlohmann::json* schema = object.is_object() ? RequestFields(object).find("schema") : nullptr;
+    if (schema == nullptr) throw ApiError(400, "\"" + at + ".schema\" is missing; expected a JSON schema.", at);
+    return *schema;
+}
+
+std::shared_ptr<const Grammar> format_form(const nlohmann::json& format, std::string_view body) {
+    const std::string field = "response_format", type = type_of_format(format, RequestObject::kResponseFormat, field);
+    const bool has_own = format.contains("schema") && !format["schema"].is_null();
+    if (type == "json_schema") {
+        const nlohmann::json& inner = RequestFields(format, field + ".").object("json_schema");
+        check_fields(inner, RequestObject::kJsonSchema, field + ".json_schema.");
+        require_schema(inner, field + ".json_schema");
+        return schema_form(body, "/response_format/json_schema/schema", field);
+    }
+    if (type == "json_object") return has_own ? schema_form(body, "/response_format/schema", field) : any_object();
+    if (type != "text") refuse_field(field + ".type", type, "text, json_object or json_schema");
+    return nullptr;
+}
+
+std::shared_ptr<const Grammar> json_schema_format(const nlohmann::json& format, std::string_view body,
+                                                  const char* place, const std::string& field) {
+    const std::string type = type_of_format(format, RequestObject::kOutputFormat, field);
+    if (type != "json_schema") refuse_field(field + ".type", type, "json_schema");
+    require_schema(format, field);
+    return schema_form(body, place, field);
+}
+
+}  // namespace
+
+std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::string_view body) {
+    std::shared_ptr<const Grammar> form;
+    std::string said_by;
+    const auto add = [&](const std::string& field, std::shared_ptr<const Grammar> more) {
+        if (more == nullptr) return;
+        if (form != nullptr) {
+            throw ApiError(400, "\"" + field + "\" and \"" + said_by + "\" both give the answer a form; expected one.",
+                           field);
+        }
+        form = std::move(more);
+        said_by = field;
+    };
+    if (const nlohmann::json* format = fields.find("response_format"))
+        add("response_format", format_form(*format, body));
+    if (fields.find("json_schema") != nullptr) add("json_schema", schema_form(body, "/json_schema", "json_schema"));
+    if (const std::string grammar = fields.text("grammar"); !grammar.empty()) {
+        add("grammar", form_of("grammar", [&] { return parse_gbnf(grammar); }));
+    }
+    if (form != nullptr && fields.boolean("ignore_eos", false)) {
+        refuse_field("ignore_eos", true, "false: an answer ends where \"" + said_by + "\" says");
+    }
+    return form;
+}
+
+std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields, std::string_view body) {
+    const nlohmann::json* format = fields.find("format");
+    if (format == nullptr || *format == "") return nullptr;
+    if (*format == "json") return any_object();
+    if (!format->is_object()) refuse_field("format", *format, "\"json\" or a JSON schema");
+    return schema_form(body, "/format", "format");
+}
+
+std::shared_ptr<const Grammar> anthropic_form(const RequestFields& fields, std::string_view body) {
+    const nlohmann::json& config = fields.object("output_config");
+    const nlohmann::json *inner = RequestFields(config).find("format"), *outer = fields.find("output_format");
+    if (inner != nullptr && outer != nullptr) {
+        refuse_field("output_format", *outer, "none beside \"output_config.format\"");
+    }
+    if (inner != nullptr)
+        return json_schema_format(*inner, body, "/output_config/format/schema", "output_config.format");
+    if (outer != nullptr) return json_schema_format(*outer, body, "/output_format/schema", "output_format");
+    return nullptr;
+}
+
+}  // namespace offstage::engine
