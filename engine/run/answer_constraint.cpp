@@ -10,7 +10,6 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::size_t kMostStates = 50'000;
 constexpr std::size_t kMostKnownMasks = 64;
 
 // The grammar with what a model writes before its answer: an optional thought, in harmony
@@ -100,7 +99,7 @@ AnswerConstraint::AnswerConstraint(const ModelText& text, std::shared_ptr<TokenM
 
 const TokenMask& AnswerConstraint::allowed() {
     if (in_thought_) return in_thoughts_;
-    if (automaton_.n_states() > kMostStates) {
+    if (automaton_.is_large()) {
         state_ = automaton_.forget_others(state_);
         known_.clear();
     }

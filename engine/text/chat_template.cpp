@@ -216,8 +216,8 @@ class JinjaTemplate final : public ChatTemplate {
     static Value value_of(const TemplateVariable& choice) {
         if (const bool* flag = std::get_if<bool>(&choice.value)) return Value::boolean(*flag);
         if (const std::string* text = std::get_if<std::string>(&choice.value)) return Value::string(*text);
-        const std::string& json = std::get<TemplateVariable::Json>(choice.value).text;
-        return bounded([&] { return json_as_value(nlohmann::ordered_json::parse(json)); });
+        const std::string& object = std::get<TemplateVariable::Json>(choice.value).text;
+        return bounded([&] { return json_as_value(nlohmann::ordered_json::parse(object)); });
     }
 
     Value value_of(const ChatMessage& message, const CallForm& form, bool in_parts) const {

@@ -78,6 +78,8 @@ int hex_digit(char c) {
 
 GrammarBuilder::Node GrammarBuilder::add(Part part) {
     if (nodes_.size() >= kMostPositions * 4) refuse_grammar(messages::grammar_too_large(kMostPositions));
+    for (const Node inner : part.parts) part.depth = std::max(part.depth, nodes_[inner].depth + 1);
+    if (part.depth > kDeepestPart) refuse_grammar(messages::grammar_too_deep(kDeepestPart));
     nodes_.push_back(std::move(part));
     return static_cast<Node>(nodes_.size() - 1);
 }
@@ -88,10 +90,12 @@ GrammarBuilder::Node GrammarBuilder::empty() {
 
 std::uint32_t GrammarBuilder::set_of(const ByteSet& set) {
     auto& sets = grammar_.sets;
-    const auto at = std::find(sets.begin(), sets.end(), set);
-    if (at != sets.end()) return static_cast<std::uint32_t>(at - sets.begin());
-    sets.push_back(set);
-    return static_cast<std::uint32_t>(sets.size() - 1);
+    const auto [found, is_new] = set_ids_.try_emplace(set, static_cast<std::uint32_t>(sets.size()));
+    if (is_new) {
+        if (sets.size() >= kMostSets) refuse_grammar(messages::grammar_many_classes(kMostSets));
+        sets.push_back(set);
+    }
+    return found->second;
 }
 
 GrammarBuilder::Node GrammarBuilder::bytes(const ByteSet& set) {
@@ -200,12 +204,21 @@ std::uint32_t GrammarBuilder::place_repeat(const Part& part, std::uint32_t next)
         const std::uint32_t begin = place(body, at);
         grammar_.positions[at].arg = begin;
     }
-    for (int i = part.least; i < part.most; ++i) at = put(Grammar::Kind::kSplit, next, place(body, at));
-    for (int i = 0; i < part.least; ++i) at = place(body, at);
+    for (int i = part.least; i < part.most; ++i) {
+        const std::uint32_t begin = place(body, at);
+        if (begin == at) break;  // nothing, however often
+        at = put(Grammar::Kind::kSplit, next, begin);
+    }
+    for (int i = 0; i < part.least; ++i) {
+        const std::uint32_t begin = place(body, at);
+        if (begin == at) break;
+        at = begin;
+    }
     return at;
 }
 
 std::uint32_t GrammarBuilder::place(Node node, std::uint32_t next) {
+    if (++n_placed_ > kMostPositions * 16) refuse_grammar(messages::grammar_too_large(kMostPositions));
     const Part& part = nodes_[node];
     switch (part.kind) {
         case Kind::kEmpty:

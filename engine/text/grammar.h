@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,8 @@ class GrammarBuilder {
 
     static constexpr std::size_t kMostPositions = 120'000;
     static constexpr std::size_t kMostRules = 4096;
+    static constexpr std::size_t kMostSets = 4096;  // of bytes, that differ
+    static constexpr int kDeepestPart = 1000;       // parts within each other
     static constexpr int kNoLimit = -1;
 
     Node empty();
@@ -94,6 +97,7 @@ class GrammarBuilder {
         std::uint32_t arg = 0;
         int least = 0, most = 0;
         std::vector<Node> parts = {};
+        int depth = 0;
     };
     struct RuleText {
         std::string name;
@@ -112,9 +116,11 @@ class GrammarBuilder {
     std::vector<bool> reach_end(bool without_reading) const;
 
     std::vector<Part> nodes_;
+    std::size_t n_placed_ = 0;
     std::vector<RuleText> rules_;
     std::map<std::string, Rule> names_;
     Grammar grammar_;
+    std::unordered_map<ByteSet, std::uint32_t> set_ids_;
     std::vector<std::pair<std::uint32_t, Rule>> calls_;  // positions whose rule has no place yet
 };
 

@@ -29,6 +29,7 @@ void GrammarAutomaton::clear() {
     states_.clear();
     state_ids_.clear();
     successors_.clear();
+    n_kept_ = 0;
 }
 
 std::uint32_t GrammarAutomaton::stack_of(std::uint32_t position, std::uint32_t below) {
@@ -102,6 +103,8 @@ GrammarAutomaton::State GrammarAutomaton::take_entered() {
             return it->second;
         }
     }
+    n_kept_ += data.stacks.size();
+    if (n_kept_ > kMostKept) throw Error(ErrorKind::kInvalidInput, messages::grammar_many_states);
     states_.push_back(std::move(data));
     const auto state = static_cast<State>(states_.size() - 1);
     state_ids_.emplace(hash, state);
@@ -126,6 +129,7 @@ GrammarAutomaton::State GrammarAutomaton::step(State state, std::uint32_t symbol
     if (begin < 0) {
         begin = static_cast<std::int32_t>(successors_.size());
         successors_.resize(successors_.size() + grammar_.n_classes, kNotFound);
+        n_kept_ += grammar_.n_classes;
     }
     const std::size_t place = static_cast<std::size_t>(begin) + grammar_.byte_class[symbol];
     if (successors_[place] == kNotFound) {
@@ -141,6 +145,12 @@ GrammarAutomaton::State GrammarAutomaton::read(State state, std::string_view byt
         state = step(state, static_cast<unsigned char>(c));
     }
     return state;
+}
+
+std::uint32_t GrammarAutomaton::depth(State state) const {
+    std::uint32_t deepest = 0;
+    for (const std::uint32_t stack : at(state).stacks) deepest = std::max(deepest, stacks_[stack].depth);
+    return deepest;
 }
 
 std::vector<std::uint32_t> GrammarAutomaton::positions(State state) const {

@@ -20,12 +20,15 @@ class GrammarAutomaton {
     static constexpr State kDead = -1;
     static constexpr std::uint32_t kMostDepth = 256;
     static constexpr std::size_t kMostStacks = 1024;  // of a state
+    static constexpr std::size_t kManyStates = 50'000;
+    // Numbers of stacks and successors: 16 and 80 MB. Beyond these step() throws.
+    static constexpr std::size_t kManyKept = 4'000'000, kMostKept = 20'000'000;
 
     explicit GrammarAutomaton(const Grammar& grammar);  // which must outlive it
 
     State start() const { return start_; }
     // A byte or another symbol of the grammar. Throws Error (kInvalidInput) where the
-    // grammar can be read in more than kMostStacks ways.
+    // grammar can be read in more than kMostStacks ways, or has too many states.
     State step(State state, std::uint32_t symbol);
     State read(State state, std::string_view bytes);
     // Whether the text so far is whole, and whether nothing can follow it.
@@ -40,7 +43,10 @@ class GrammarAutomaton {
     // The positions of a state, which tell states of without_callers() apart.
     std::vector<std::uint32_t> positions(State state) const;
 
-    std::size_t n_states() const { return states_.size(); }
+    // Calls within each other, of the deepest stack.
+    std::uint32_t depth(State state) const;
+    // Whether it is time for forget_others().
+    bool is_large() const { return states_.size() > kManyStates || n_kept_ > kManyKept; }
     // Forgets all states except this one, and returns its new number.
     State forget_others(State state);
 
@@ -68,6 +74,7 @@ class GrammarAutomaton {
     std::unordered_multimap<std::uint64_t, State> state_ids_;  // by a hash
     std::vector<State> successors_;                            // by class of byte
     State start_ = kDead;
+    std::size_t n_kept_ = 0;
     // Of enter():
     StateData entered_;
     std::vector<std::uint32_t> open_;

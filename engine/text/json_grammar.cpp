@@ -1,6 +1,8 @@
 #include "engine/text/json_grammar.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -219,6 +221,72 @@ JsonGrammar::Node JsonGrammar::integers(std::int64_t low, std::int64_t high) {
     return builder_.choice(std::move(parts));
 }
 
+namespace {
+
+// The digits behind the point of a number below 2^53, without zeros at the end.
+std::string fraction_digits(double value) {
+    std::array<char, 400> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr;
+    const std::string_view all(text.data(), static_cast<std::size_t>(end - text.data()));
+    const std::size_t point = all.find('.');
+    return point == std::string_view::npos ? std::string() : std::string(all.substr(point + 1));
+}
+
+// The next number of these digits, or the one before; false: there is none.
+bool step_digits(std::string& digits, bool up) {
+    for (std::size_t i = digits.size(); i-- > 0;) {
+        if (digits[i] != (up ? '9' : '0')) {
+            digits[i] = static_cast<char>(digits[i] + (up ? 1 : -1));
+            return true;
+        }
+        digits[i] = up ? '0' : '9';
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<JsonGrammar::Node> JsonGrammar::fractions(std::string low, std::string high, bool without_low,
+                                                        bool without_high) {
+    constexpr std::size_t kFinest = 15;  // digits: so many tell two numbers apart
+    if (low.size() > kFinest || high.size() > kFinest) return std::nullopt;
+    const bool has_end = !high.empty();
+    std::vector<Node> parts;
+    for (std::size_t n = 1; n <= std::max({low.size() + 1, high.size() + 1, std::size_t{7}}); ++n) {
+        std::string first = low.substr(0, n), last = high.substr(0, n);
+        first.resize(n, '0');
+        last.resize(n, has_end ? '0' : '9');
+        if ((n < low.size() || without_low) && !step_digits(first, true)) continue;
+        if (n >= high.size() && without_high && !step_digits(last, false)) continue;
+        if (first <= last) parts.push_back(same_length(first, last, 0));
+    }
+    if (parts.empty()) return std::nullopt;
+    return builder_.sequence({builder_.text("."), builder_.choice(std::move(parts))});
+}
+
+// Beside a bound that is no whole number: what has the bound's whole number and another
+// fraction.
+void JsonGrammar::add_partial(double low, double high, const Bounds& bounds, std::vector<Node>& parts) {
+    constexpr double kFine = 1e7;  // larger ones have too few digits left
+    if (high > kFine && low > kFine) return;
+    const auto add = [&](double whole, const std::string& from, const std::string& to, bool without_from,
+                         bool without_to) {
+        const auto fraction = fractions(from, to, without_from, without_to);
+        if (!fraction) return;
+        const auto number = static_cast<std::int64_t>(whole);
+        parts.push_back(builder_.sequence({integers(number, number), *fraction}));
+    };
+    const double first = std::floor(low), last = std::floor(high);
+    const std::string from = fraction_digits(low), to = fraction_digits(high);
+    const bool without_low = bounds.without_low && *bounds.low >= 0;
+    if (first == last) {
+        if (!to.empty()) add(first, from, to, without_low, bounds.without_high);
+        return;
+    }
+    if (!from.empty()) add(first, from, {}, without_low, false);
+    if (!to.empty() && high <= kFine) add(last, {}, to, without_low && low == last, bounds.without_high);
+}
+
 // The numbers from 0 on; both bounds are given.
 std::optional<JsonGrammar::Node> JsonGrammar::magnitudes(const Bounds& bounds, bool is_integer) {
     const double low = std::max(0.0, *bounds.low), high = *bounds.high;
@@ -231,9 +299,10 @@ std::optional<JsonGrammar::Node> JsonGrammar::magnitudes(const Bounds& bounds, b
         // Between two whole numbers within the bounds any fraction is.
         const auto begin = static_cast<std::int64_t>(std::ceil(low));
         const auto end = static_cast<std::int64_t>(std::floor(high));
-        // Of larger ones a fraction may be rounded to the bound.
-        const bool is_exact = high <= 1e7 || !(bounds.without_low || bounds.without_high);
+        // Beside a large bound that is out a fraction may be rounded to it.
+        const bool is_exact = (!bounds.without_low || low <= 1e7) && (!bounds.without_high || high <= 1e7);
         if (begin < end && is_exact) parts.push_back(builder_.sequence({integers(begin, end - 1), fraction(true)}));
+        add_partial(low, high, bounds, parts);
     }
     if (parts.empty()) return std::nullopt;
     return builder_.choice(std::move(parts));

@@ -38,7 +38,7 @@ class JsonGrammar {
     Node string_of(const std::string& value);
     Node string_except(std::vector<std::string> values);
 
-    // Numbers between the bounds, or without one. Fractions only beside whole bounds.
+    // Numbers between the bounds, or without one.
     struct Bounds {
         std::optional<double> low, high;
         bool without_low = false, without_high = false;  // the bounds themselves are out
@@ -65,6 +65,10 @@ class JsonGrammar {
     Node fraction(bool is_not_zero);
     Node digits(int least, int most) { return builder_.repeat(one_of('0', '9'), least, most); }
     Node integers(std::int64_t low, std::int64_t high);  // from 0 on
+    // "." and digits from those of one number to those of the other; no high: to the next
+    // whole number.
+    std::optional<Node> fractions(std::string low, std::string high, bool without_low, bool without_high);
+    void add_partial(double low, double high, const Bounds& bounds, std::vector<Node>& parts);
     Node same_length(const std::string& low, const std::string& high, std::size_t at);
     std::optional<Node> magnitudes(const Bounds& bounds, bool is_integer);
 

@@ -258,7 +258,7 @@ void JsonSchemaGrammar::merge(Json& to, const Json& from, const std::string& at,
         Json& mine = to[name];
         if (mine.is_null() || mine == value) {
             mine = value;
-        } else if (name == "properties" && value.is_object()) {
+        } else if (name == "properties" && value.is_object() && mine.is_object()) {
             for (const auto& [property, schema] : value.items()) {
                 Json& its = mine[property];
                 its = its.is_null() || its == schema ? schema : Json{{"allOf", Json::array({its, schema})}};

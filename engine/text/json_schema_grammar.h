@@ -24,11 +24,12 @@ class JsonSchemaGrammar {
     JsonSchemaGrammar(JsonGrammar& values, const Json& schema)
         : json_(values), builder_(values.builder()), root_(schema) {}
 
-    // Throws Error (kInvalidInput) with the keyword and its place.
+    // Throw Error (kInvalidInput) with the keyword and its place. The second: of a part of
+    // the root, which lies `at` its place.
     Node value();
+    Node value(const Json& schema, const std::string& at);
 
   private:
-    Node value(const Json& schema, const std::string& at);
     Node in_rule(const Json& schema, const std::string& at);
     Node reference(const std::string& name, const std::string& at);
     const Json& target_of(const std::string& reference, const std::string& at) const;

@@ -95,7 +95,13 @@ const TokenMasks::Known& TokenMasks::known(GrammarAutomaton& automaton, GrammarA
 
 TokenMask TokenMasks::find(GrammarAutomaton& automaton, GrammarAutomaton::State state) {
     const std::lock_guard lock(mutex_);
-    const Known& known = this->known(automaton, state);
+    // Near the greatest depth what is below a position decides, too. No token opens more
+    // than kFewCalls.
+    constexpr std::uint32_t kFewCalls = 64;
+    Known exact;
+    const bool is_deep = automaton.depth(state) + kFewCalls >= GrammarAutomaton::kMostDepth;
+    if (is_deep) exact = look(automaton, state);
+    const Known& known = is_deep ? exact : this->known(automaton, state);
     TokenMask mask = known.allowed;
     // The nodes on the way to each unsure one are read once, since their order is a walk's.
     const auto nodes = vocabulary_.nodes();

@@ -94,8 +94,14 @@ class CallGrammar {
                 break;
             case Kind::kNamed: {
                 const std::string behind = format_.behind.empty() ? std::string() : "\n" + format_.behind;
-                body = builder_.sequence(
-                    {marked(format_.name_prefix + name + format_.name_end), arguments(), builder_.text(behind)});
+                Node number = builder_.empty();
+                if (format_.name_prefix == "functions.") {  // of the call, as Kimi counts them
+                    const ByteSet digits(ByteSet().set() >> (256 - 10) << '0');
+                    number = builder_.optional(builder_.sequence(
+                        {builder_.text(":"), builder_.repeat(builder_.bytes(digits), 1, GrammarBuilder::kNoLimit)}));
+                }
+                body = builder_.sequence({marked(format_.name_prefix + name), number, marked(format_.name_end),
+                                          arguments(), builder_.text(behind)});
                 break;
             }
             case Kind::kTagged:
@@ -113,6 +119,7 @@ class CallGrammar {
         const bool has_prefix = !format_.name_prefix.empty();
         std::vector<Node> parts = {
             marked((has_prefix ? "\n" : "") + format_.name_prefix + name + format_.name_end + "\n")};
+        JsonSchemaGrammar forms(values_, schema);
         const ToolDefinitions none = ToolDefinitions::object();
         const auto found = schema.find("properties");
         const ToolDefinitions& properties = found == schema.end() ? none : *found;
@@ -124,7 +131,8 @@ class CallGrammar {
                                       (format_.value_begin.empty() ? "" : "\n" + format_.value_begin) +
                                       (has_lines ? "\n" : "");
             const Node argument = builder_.sequence(
-                {marked(begin), argument_value(property.value(), (has_lines ? "\n" : "") + format_.value_end),
+                {marked(begin),
+                 argument_value(forms, property.value(), property.key(), (has_lines ? "\n" : "") + format_.value_end),
                  builder_.text("\n")});
             parts.push_back(is_required ? argument : builder_.optional(argument));
         }
@@ -133,9 +141,10 @@ class CallGrammar {
     }
 
     // With what ends it. Texts are written as they are.
-    Node argument_value(const ToolDefinitions& schema, const std::string& end) {
+    Node argument_value(JsonSchemaGrammar& forms, const ToolDefinitions& schema, const std::string& key,
+                        const std::string& end) {
         const bool is_text = schema.is_object() && schema.value("type", ToolDefinitions()) == "string";
-        if (!is_text) return builder_.sequence({JsonSchemaGrammar(values_, schema).value(), marked(end)});
+        if (!is_text) return builder_.sequence({forms.value(schema, "#/properties/" + key), marked(end)});
         if (const auto list = schema.find("enum"); list != schema.end()) {
             std::vector<Node> choices;
             for (const auto& value : *list) {

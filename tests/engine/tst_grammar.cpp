@@ -125,12 +125,15 @@ class TestGrammar : public QObject {
     void schemaKeywords_withoutSupport_areRefusedByName();
     void integerBounds_areExact();
     void numbers_stayWithinBounds();
+    void numbers_haveFractionsBesideEachBound_data();
+    void numbers_haveFractionsBesideEachBound();
     void patterns_findTheSameAsARegularExpression_data();
     void patterns_findTheSameAsARegularExpression();
     void characters_areWholeUtf8();
     void masks_areThoseOfEachTokenAlone_data();
     void masks_areThoseOfEachTokenAlone();
     void masks_ofTheSamePlaceInOtherObjects_areShared();
+    void masks_nearTheDeepestCall_allowNothingBehindIt();
     void charactersInTokens_areAllowedInPieces();
     void grammars_haveBounds();
 };
@@ -406,6 +409,40 @@ void TestGrammar::numbers_stayWithinBounds() {
     for (const char* text : {"-2", "3", "-2.5", "3.1", "-0.0"}) QVERIFY2(!reads(between, text), text);
 }
 
+// One bound, bounds that are no whole numbers, and bounds that are out.
+void TestGrammar::numbers_haveFractionsBesideEachBound_data() {
+    QTest::addColumn<QString>("schema");
+    QTest::addColumn<QStringList>("texts");
+    QTest::addColumn<QStringList>("others");
+    QTest::newRow("above 0") << R"({"type":"number","exclusiveMinimum":0})" << QStringList{"9.99", "0.5", "3"}
+                             << QStringList{"0", "0.0", "-1", "-0.5"};
+    QTest::newRow("up to 100") << R"({"type":"number","maximum":100})" << QStringList{"99.5", "-0.25", "-1000.5", "100"}
+                               << QStringList{"100.5", "101"};
+    QTest::newRow("halves") << R"({"type":"number","minimum":0.5,"maximum":1})"
+                            << QStringList{"0.5", "0.75", "0.501", "1"} << QStringList{"0.4", "0.49", "0", "1.1"};
+    QTest::newRow("within one") << R"({"type":"number","minimum":0.1,"maximum":0.9})"
+                                << QStringList{"0.1", "0.10", "0.5", "0.899", "0.9"}
+                                << QStringList{"0.05", "0.91", "0.90001", "0", "1"};
+    QTest::newRow("over several") << R"({"type":"number","minimum":0.1,"maximum":2.25})"
+                                  << QStringList{"0.1", "1", "1.99", "2.2", "2.25", "2"}
+                                  << QStringList{"0.09", "2.26", "2.3", "0"};
+    QTest::newRow("out") << R"({"type":"number","exclusiveMinimum":0.25,"exclusiveMaximum":0.75})"
+                         << QStringList{"0.3", "0.26", "0.74", "0.2501", "0.7"}
+                         << QStringList{"0.25", "0.250", "0.75", "0.7500", "0.2", "0.8"};
+    QTest::newRow("below zero") << R"({"type":"number","minimum":-1.5,"maximum":-0.5})"
+                                << QStringList{"-1.5", "-1", "-0.5", "-0.75"}
+                                << QStringList{"-1.6", "-0.4", "0.5", "-2"};
+}
+
+void TestGrammar::numbers_haveFractionsBesideEachBound() {
+    QFETCH(const QString, schema);
+    QFETCH(const QStringList, texts);
+    QFETCH(const QStringList, others);
+    const Grammar grammar = of_schema(schema);
+    for (const QString& text : texts) QVERIFY2(reads(grammar, text.toStdString()), qPrintable(text));
+    for (const QString& text : others) QVERIFY2(!reads(grammar, text.toStdString()), qPrintable(text));
+}
+
 void TestGrammar::patterns_findTheSameAsARegularExpression_data() {
     QTest::addColumn<QString>("pattern");
     for (const char* pattern :
@@ -499,6 +536,28 @@ void TestGrammar::masks_ofTheSamePlaceInOtherObjects_areShared() {
     QCOMPARE(deep.positions(outer), deep.positions(inner));
 }
 
+void TestGrammar::masks_nearTheDeepestCall_allowNothingBehindIt() {
+    TokenizerFolder folder(283);
+    folder.write("tokenizer.json", byte_level_tokenizer());
+    const auto tokenizer = folder.open();
+    const VocabularyTree tree(*tokenizer, 283);
+    const Grammar grammar = of_schema(QStringLiteral("true"));
+    TokenMasks masks(std::make_shared<const Grammar>(grammar), tree);
+    GrammarAutomaton automaton(grammar);
+    TokenId open = 0;
+    while (tokenizer->piece_bytes(open) != "[") ++open;
+    int n = 0;
+    for (GrammarAutomaton::State state = automaton.start(); n < 2000; ++n) {
+        const TokenMask mask = masks.find(automaton, state);
+        const GrammarAutomaton::State next = automaton.step(state, '[');
+        QCOMPARE(mask.has(open), next != GrammarAutomaton::kDead);
+        QVERIFY(mask.any());
+        if (next == GrammarAutomaton::kDead) break;
+        state = next;
+    }
+    QVERIFY(n > 50 && n < 2000);
+}
+
 void TestGrammar::charactersInTokens_areAllowedInPieces() {
     TokenizerFolder folder(283);
     folder.write("tokenizer.json", byte_level_tokenizer());
@@ -537,6 +596,23 @@ void TestGrammar::grammars_haveBounds() {
     }
     chain["$defs"]["d1000"] = {{"type", "null"}};
     QVERIFY(error_of([&] { json_schema_grammar(chain); }).contains(QStringLiteral("too deep")));
+    // Nothing, however often; and a part within very many others.
+    QVERIFY(reads(parse_gbnf("root ::= \"\"{20000}{20000}{20000}{20000} \"a\""), "a"));
+    QVERIFY(error_of([] {
+                parse_gbnf("root ::= \"a\"" + std::string(100'000, '?'));
+            }).contains(QStringLiteral("too deep")));
+    QVERIFY(error_of([] {
+                parse_gbnf("root ::= (" + std::string(900'000, ' ').replace(0, 300'000, std::string(300'000, '.')) +
+                           "){9000}");
+            }).contains(QStringLiteral("too large")));
+    std::string classes = "root ::= \"\"";
+    for (int i = 1; i < 5000; ++i) {
+        classes += " [";
+        for (int bit = 0; bit < 13; ++bit)
+            classes += (i >> bit & 1) != 0 ? std::string(1, static_cast<char>('a' + bit)) : "";
+        classes += "]";
+    }
+    QVERIFY(error_of([&] { parse_gbnf(classes); }).contains(QStringLiteral("too many classes")));
     // Nesting beyond the deepest is left out.
     const Grammar nested = parse_gbnf("root ::= \"(\" root \")\" | \"x\"");
     QVERIFY(reads(nested, std::string(200, '(') + "x" + std::string(200, ')')));

@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 
 const Json kTools = Json::parse(R"([
   {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties":
-    {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 9}}, "required": ["city"], "additionalProperties": false}}},
+    {"city": {"type": "string"}, "days": {"$ref": "#/$defs/days"}}, "required": ["city"], "additionalProperties": false,
+    "$defs": {"days": {"type": "integer", "minimum": 1, "maximum": 9}}}}},
   {"type": "function", "function": {"name": "now"}}])");
 
 // A tokenizer that knows these special tokens, and no others; letters are not asked for.
