@@ -12442,6 +12442,10 @@ bei 32k</translation>
         <source>&amp;Downloads…</source>
         <translation>&amp;Downloads&#xa0;…</translation>
     </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Wird abgebrochen&#xa0;…</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SurpriseLegend</name>

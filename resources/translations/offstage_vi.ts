@@ -12419,6 +12419,10 @@ at 32k</source>
         <source>&amp;Downloads…</source>
         <translation>&amp;Tải về…</translation>
     </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation>Đang hủy…</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SurpriseLegend</name>

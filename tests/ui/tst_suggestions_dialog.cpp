@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
+#include <QPointer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollBar>
@@ -223,6 +224,18 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY(!table.isColumnHidden(SuggestedModels::LongSpeed));
     }
 
+    // A plan or a measurement ends by itself: the window waits for neither.
+    void closing_whileItLooks_waitsForNothing() {
+        EngineController engine([] { return std::unique_ptr<engine::Session>(); });
+        auto dialog = std::make_unique<SuggestionsDialog>(engine, load("cpu", 0, 3 * kGiB / 2),
+                                                          std::vector<engine::FoundModel>());
+        QPointer<SuggestedModels> models = &child<SuggestedModels>(*dialog);
+        QVERIFY(models->isLooking());
+        dialog.reset();
+        QVERIFY(models != nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(models == nullptr, 120'000);
+    }
+
     // Little memory, so that one shape alone is measured.
     void measuring_isCancelled_andGivesTheSpeeds() {
         EngineController engine([] { return std::unique_ptr<engine::Session>(); });
@@ -244,6 +257,7 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY(models.isMeasuring());
         QCOMPARE(measure.text().remove(u'&'), QStringLiteral("Cancel measuring"));
         measure.click();
+        QVERIFY(!measure.isEnabled());
         wait(dialog);
         QVERIFY(models.rowCount() > 0);  // what was known stays
         // Below Downloads nobody can cancel it.

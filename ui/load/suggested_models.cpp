@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QCoreApplication>
 #include <QLocale>
 
 #include "engine/error.h"
@@ -173,6 +174,14 @@ int SuggestedModels::unknown() const {
 void SuggestedModels::cancelMeasuring() {
     if (isMeasuring()) {
         m_thread.stop();
+    }
+}
+
+void SuggestedModels::letGo() {
+    if (m_looking) {
+        m_thread.stop();
+        setParent(QCoreApplication::instance());
+        connect(this, &SuggestedModels::finished, this, &QObject::deleteLater);
     }
 }
 

@@ -36,6 +36,8 @@ class SuggestedModels : public QAbstractTableModel {
     bool isLooking() const { return m_looking; }
     bool isMeasuring() const { return m_looking && m_request.measure; }
     void cancelMeasuring();  // finished() follows
+    // For an owner that goes while this looks: it ends by itself, and nobody waits for it.
+    void letGo();
     // Models with room whose speed nobody has measured.
     int unknown() const;
     bool hasLongForecast(int row) const;  // has LongSpeed and LongFirstWord

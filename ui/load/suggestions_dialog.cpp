@@ -143,6 +143,9 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     connect(m_all, &QCheckBox::toggled, this, filter);
     connect(m_models, &SuggestedModels::progressed, this, [this](const QString& model, double share) {
         m_progress->setValue(static_cast<int>(1000 * share));
+        if (m_models->isMeasuring() && !m_measure->isEnabled()) {
+            return;  // it is being cancelled
+        }
         m_status->setText(m_models->isMeasuring() ? tr("Measuring: %1").arg(model) : tr("Planning: %1").arg(model));
     });
     connect(m_models, &SuggestedModels::finished, this, [this](const engine::Message& problem) {
@@ -180,10 +183,15 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
         }
     });
     connect(m_measure, &QPushButton::clicked, this,
-            [this] { m_models->isMeasuring() ? m_models->cancelMeasuring() : look(true); });
+            [this] { m_models->isMeasuring() ? cancelMeasuring() : look(true); });
     connect(&engine, &EngineController::stateChanged, this, &SuggestionsDialog::refresh);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     look(false);
+}
+
+// One plan takes seconds on a busy computer: the window would stand still for so long.
+SuggestionsDialog::~SuggestionsDialog() {
+    m_models->letGo();
 }
 
 void SuggestionsDialog::setFound(std::vector<engine::FoundModel> found) {
@@ -220,6 +228,12 @@ void SuggestionsDialog::look(bool measure) {
 const engine::Suggestion* SuggestionsDialog::current() const {
     const QModelIndex index = m_shown->mapToSource(m_table->currentIndex());
     return index.isValid() ? &m_models->at(index.row()) : nullptr;
+}
+
+void SuggestionsDialog::cancelMeasuring() {
+    m_models->cancelMeasuring();
+    m_measure->setEnabled(false);
+    m_status->setText(tr("Cancelling…"));
 }
 
 void SuggestionsDialog::act() {

@@ -31,6 +31,7 @@ class SuggestionsDialog : public QDialog {
     // `load`: how models are opened here. `found`: those on this computer.
     SuggestionsDialog(const EngineController& engine, const engine::LoadRequest& load,
                       std::vector<engine::FoundModel> found, QWidget* parent = nullptr);
+    ~SuggestionsDialog() override;
 
     // The search for them has ended meanwhile.
     void setFound(std::vector<engine::FoundModel> found);
@@ -43,6 +44,7 @@ class SuggestionsDialog : public QDialog {
   private:
     void fitColumns();
     void look(bool measure);
+    void cancelMeasuring();
     void act();
     void refresh();
     void selectChosen();  // or the first
