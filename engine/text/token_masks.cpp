@@ -57,6 +57,7 @@ VocabularyTree::VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_si
 
 TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton::State state) const {
     Known known{TokenMask(vocabulary_.vocab_size()), {}};
+    if (state == GrammarAutomaton::kDead) return known;  // nothing can follow a whole text
     const auto nodes = vocabulary_.nodes();
     // The states before each byte, and whether a rule's end was reached before it.
     std::vector<std::pair<GrammarAutomaton::State, bool>> path(vocabulary_.longest() + 1);
