@@ -80,6 +80,13 @@ void configure_qwen2(GgufConfig& c) {
     c.set("sliding_window", nullptr);
 }
 
+// A recurrent layer's size of a head, of which files have that of all together.
+void take_inner_head(GgufConfig& c, const char* field) {
+    const std::int64_t n_heads = c.metadata().integer(c.key("ssm.time_step_rank"), 1, 1 << 16);
+    const std::int64_t inner = c.metadata().integer(c.key("ssm.inner_size"), n_heads, std::int64_t{1} << 32);
+    c.set(field, inner / n_heads, c.key("ssm.inner_size"));
+}
+
 void configure_qwen35(GgufConfig& c) {
     configure_qwen2(c);
     c.take("rotary_dim", "rope.dimension_count");
@@ -87,9 +94,7 @@ void configure_qwen35(GgufConfig& c) {
     c.take("linear_key_head_dim", "ssm.state_size");
     c.take("linear_num_key_heads", "ssm.group_count");
     c.take("linear_num_value_heads", "ssm.time_step_rank");
-    const std::int64_t n_heads = c.metadata().integer(c.key("ssm.time_step_rank"), 1, 1 << 16);
-    const std::int64_t inner = c.metadata().integer(c.key("ssm.inner_size"), n_heads, std::int64_t{1} << 32);
-    c.set("linear_value_head_dim", inner / n_heads, c.key("ssm.inner_size"));
+    take_inner_head(c, "linear_value_head_dim");
     c.take("linear_value_heads_tiled", "ssm.v_head_reordered", true);
     c.take("full_attention_interval", "full_attention_interval");
     configure_recurrent_layers(c, "linear_attention");
@@ -182,8 +187,9 @@ void configure_bailing2(GgufConfig& c) {
     c.take("num_shared_experts", "expert_shared_count", 0);
     c.take("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length");
     c.set("moe_router_enable_expert_bias", c.any_layer_has("exp_probs_b.bias"));
-    if (c.metadata().integer(c.key("expert_gating_func"), 0, 4, 2) != 2) {
-        c.set("score_function", "softmax", c.key("expert_gating_func"));
+    const bool is_sigmoid = c.metadata().integer(c.key("expert_gating_func"), 0, 4, 2) == 2;
+    for (const char* field : {"score_function", "scoring_func"}) {  // Ling's and K-EXAONE's
+        c.set(field, is_sigmoid ? "sigmoid" : "softmax", c.key("expert_gating_func"));
     }
 }
 
@@ -231,9 +237,7 @@ void configure_granite_hybrid(GgufConfig& c) {
     c.take("mamba_d_state", "ssm.state_size");
     c.take("mamba_n_groups", "ssm.group_count");
     c.take("mamba_n_heads", "ssm.time_step_rank");
-    const std::int64_t n_heads = c.metadata().integer(c.key("ssm.time_step_rank"), 1, 1 << 16);
-    const std::int64_t inner = c.metadata().integer(c.key("ssm.inner_size"), n_heads, std::int64_t{1} << 32);
-    c.set("mamba_d_head", inner / n_heads, c.key("ssm.inner_size"));
+    take_inner_head(c, "mamba_d_head");
     const std::string positions = c.key("rope.scaling.finetuned");
     c.set("position_embedding_type", c.metadata().flag(positions, true) ? "rope" : "nope", positions);
 }

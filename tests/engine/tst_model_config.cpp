@@ -556,7 +556,7 @@ class TestModelConfig : public QObject {
     }
 
     // What would change the result is refused by name.
-    void recurrent_layers_are_refused_data() {
+    void features_of_families_are_refused_data() {
         QTest::addColumn<QByteArray>("config");
         QTest::addColumn<QString>("words");
         const QByteArray sizes = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -571,8 +571,18 @@ class TestModelConfig : public QObject {
         QTest::newRow("biases of convolutions")
             << QByteArray(R"("architectures": ["Lfm2MoeForCausalLM"], "conv_bias": true, )") + sizes
             << R"("conv_bias" is true)";
+        QTest::newRow("K-EXAONE's scores")
+            << QByteArray(R"("architectures": ["ExaoneMoeForCausalLM"], "scoring_func": "softmax", )") + sizes
+            << R"("scoring_func" is "softmax"|expected "sigmoid")";
+        QTest::newRow("Ling's scores")
+            << QByteArray(R"("architectures": ["BailingMoeV2ForCausalLM"], "score_function": "softmax", )") + sizes
+            << R"("score_function" is "softmax"|expected "sigmoid")";
+        QTest::newRow("ERNIE's biases") << QByteArray(
+                                               R"("architectures": ["Ernie4_5_MoeForCausalLM"], "use_bias": true, )") +
+                                               sizes
+                                        << R"("use_bias" is true|expected false)";
     }
-    void recurrent_layers_are_refused() {
+    void features_of_families_are_refused() {
         QFETCH(QByteArray, config);
         QFETCH(QString, words);
         const auto error =

@@ -14,7 +14,6 @@ namespace {
 std::vector<bool> windowed_of(const ConfigFields& config, std::size_t n_layers) {
     if (const auto listed = config.windowed_layers(n_layers)) return *listed;
     std::vector<bool> windowed(n_layers);
-    if (config.is_null("sliding_window")) return windowed;
     constexpr const char* kPattern = "sliding_window_pattern";
     if (config.has_value(kPattern) && config.find(kPattern)->is_string()) {
         const std::string letters = config.text(kPattern);
@@ -29,6 +28,7 @@ std::vector<bool> windowed_of(const ConfigFields& config, std::size_t n_layers) 
 void read_exaone(const ConfigFields& config, ModelSpec& spec) {
     config.read_common(spec, 1, 53);
     spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
+    config.expect("scoring_func", "sigmoid");
     GroupedQuerySpec attention = config.grouped_query(spec, 32, 1e4);
     attention.qk_norm = QkNorm::kPerHead;
     attention.qk_norm_eps = spec.norm.eps;
