@@ -56,8 +56,10 @@ void MessageAttachments::showWords(const QString& words) {
         });
         return found == m_attachments.end() ? -1 : static_cast<int>(found - m_attachments.begin());
     };
-    const int inText = firstWith(&Attachment::text);
-    const int index = inText >= 0 ? inText : firstWith(&Attachment::name);
+    int index = words.isEmpty() ? -1 : firstWith(&Attachment::text);
+    if (index < 0 && !words.isEmpty()) {
+        index = firstWith(&Attachment::name);
+    }
     if (index < 0) {
         m_found.clear();
         if (m_text) {
