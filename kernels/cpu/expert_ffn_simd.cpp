@@ -163,6 +163,44 @@ void run_in_order(Rows weights, const Gating& gating, std::int64_t n, std::int64
     add_in_order(weights[3 * n_neurons - 1], factor, n, out);
 }
 
+// The same bits for an even number of neurons: w1 and w3 of two beside w2 of the two before.
+template <typename Rows>
+void run_side_by_side(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
+                      float scale, float* out) {
+    using Row = typename Rows::Row;
+    constexpr int kTogether = 2;
+    constexpr int kSums = accumulators_per_pair(rows_at_once<Rows>(1));
+    if (n_neurons <= 0) return;
+    Row columns[kTogether];
+    float factors[kTogether];
+    for (std::int64_t j = 0; j < n_neurons; j += kTogether, weights = weights.from(3 * kTogether)) {
+        const Row rows[2 * kTogether] = {weights[0], weights[3], weights[1], weights[4]};
+        float sums[2 * kTogether];
+        if (j == 0) {
+            multiply_side_by_side<kSums, 2 * kTogether, 0, true>(rows, x, n, sums);
+        } else {
+            multiply_side_by_side<kSums, 2 * kTogether, kTogether, true>(rows, x, n, sums, columns, factors, out);
+        }
+        const Gating here = gating.from(j);
+        float gates[kLanes] = {};
+        float ups[kLanes] = {};
+        for (int k = 0; k < kTogether; ++k) {
+            gates[k] = sums[k];
+            ups[k] = sums[kTogether + k];
+            if (here.gate_bias != nullptr) {
+                gates[k] += here.gate_bias[k];
+                ups[k] += here.up_bias[k];
+            }
+        }
+        store(gates, activation(gating.spec, load(gates), load(ups)));
+        for (int k = 0; k < kTogether; ++k) {
+            columns[k] = weights[3 * k + 2];
+            factors[k] = scale * gates[k];
+        }
+    }
+    for (int k = 0; k < kTogether; ++k) add_in_order(columns[k], factors[k], n, out);
+}
+
 // One token, row after row as they lie: each fetches the next one.
 template <typename Rows>
 void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
@@ -215,7 +253,11 @@ void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float*
     std::int64_t j = 0;
     if constexpr (kTokens == 1 && !Rows::kPacked) {
         j = n_neurons / kNeurons * kNeurons;  // the others use another order of summing
-        run_in_order(weights, gating, n, j, x, scale[0], out);
+        if constexpr (kRegisters < 32) {
+            run_side_by_side(weights, gating, n, j, x, scale[0], out);
+        } else {
+            run_in_order(weights, gating, n, j, x, scale[0], out);
+        }
     } else {
         for (; j + kNeurons <= n_neurons; j += kNeurons) {
             run_neurons<kNeurons, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);

@@ -31,7 +31,20 @@ void multiply_rows(Rows weights, std::int64_t n_cols, const float* x, std::int64
     std::int64_t row = row_begin;
     if constexpr (kTokens == 1 && !Rows::kPacked && !kInTurn) {  // the bits of kRows beside each other
         const std::int64_t end = row_begin + (row_end - row_begin) / kRows * kRows;
-        for (; row < end; ++row) y[row] = dot_in_order<accumulators_per_pair(kRows)>(weights[row], x, n_cols);
+        constexpr int kSums = accumulators_per_pair(kRows);
+        if constexpr (kRegisters < 32) {
+            const std::int64_t part = (end - row_begin) / kRows;
+            for (; row < row_begin + part; ++row) {
+                Row rows[kRows];
+                for (int r = 0; r < kRows; ++r) rows[r] = weights[row + r * part];
+                float sums[kRows];
+                multiply_side_by_side<kSums, kRows, 0, false>(rows, x, n_cols, sums);
+                for (int r = 0; r < kRows; ++r) y[row + r * part] = sums[r];
+            }
+            row = end;
+        } else {
+            for (; row < end; ++row) y[row] = dot_in_order<kSums>(weights[row], x, n_cols);
+        }
     }
     for (; row + kRows <= row_end; row += kRows) {
         Row rows[kRows];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -66,6 +67,8 @@ class TestCpuKernels : public QObject {
     void expert_ffn_matches_double_for_any_tokens();
     void expert_ffn_is_the_sum_of_its_neuron_ranges_data() { add_instruction_set_rows(); }
     void expert_ffn_is_the_sum_of_its_neuron_ranges();
+    void one_token_has_the_same_bits_in_any_ranges_data() { add_set_type_rows(); }
+    void one_token_has_the_same_bits_in_any_ranges();
     void rms_norm_matches_double_data() { add_instruction_set_rows(); }
     void rms_norm_matches_double();
     void layer_norm_matches_double_data() { add_instruction_set_rows(); }
@@ -274,6 +277,33 @@ void TestCpuKernels::expert_ffn_is_the_sum_of_its_neuron_ranges() {
     for (const float value : whole) largest = std::max(largest, std::abs(double{value}));
     for (std::size_t i = 0; i < whole.size(); ++i)
         QVERIFY(std::abs(double{whole[i]} - double{parts[i]}) < 1e-5 * largest);
+}
+
+// Ranges of eight rows or neurons: so many are taken beside each other at most.
+void TestCpuKernels::one_token_has_the_same_bits_in_any_ranges() {
+    QFETCH(int, set);
+    QFETCH(int, type);
+    constexpr std::int64_t kNeurons = 24;
+    const CpuKernels& kernels = kernels_of(set);
+    for (const std::int64_t n : kLengths) {
+        const RandomWeights weights(static_cast<WeightType>(type), kNeurons * 3 * n, 31, 0.2f);
+        const WeightView rows{weights.data(), weights.type(), kNeurons, n,
+                              static_cast<std::size_t>(n) * bytes_per_weight(weights.type())};
+        const ExpertView expert{weights.data(), expert_layout(weights.type(), n, kNeurons)};
+        std::vector<float> x(static_cast<std::size_t>(n));
+        fill_random(x, 32);
+        const float scale = 0.75f;
+        std::vector<float> whole(static_cast<std::size_t>(kNeurons + n), 0.0f);
+        std::vector<float> parts = whole;
+        kernels.matvec(rows, x.data(), 0, kNeurons, whole.data());
+        kernels.expert_ffn(expert, x.data(), &scale, 1, 0, kNeurons, whole.data() + kNeurons);
+        for (std::int64_t begin = 0; begin < kNeurons; begin += 8) {
+            kernels.matvec(rows, x.data(), begin, begin + 8, parts.data());
+            kernels.expert_ffn(expert, x.data(), &scale, 1, begin, begin + 8, parts.data() + kNeurons);
+        }
+        QVERIFY2(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(float)) == 0,
+                 qPrintable(QString("n %1").arg(n)));
+    }
 }
 
 void TestCpuKernels::rms_norm_matches_double() {
