@@ -335,7 +335,8 @@ class TestWhatIsShown : public QObject {
         QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("(measured)")), qPrintable(panel.hereText()));
         f.applyLongerContext();
         QTRY_COMPARE(f.budget().form().setting(), f.budget().inForce());
-        QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("not measured yet")), qPrintable(panel.hereText()));
+        QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("not measured since the last change: ask again")),
+                     qPrintable(panel.hereText()));
         f.ask(QStringLiteral("two"));
         QTRY_VERIFY2(panel.hereText().contains(QStringLiteral("(measured)")), qPrintable(panel.hereText()));
     }

@@ -95,6 +95,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     // The speed of the plan before is not that of what runs now.
     connect(&engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
         if (report.state == engine::ReplanState::kDone) {
+            m_hasChanged = m_hasChanged || !m_meter->text().isEmpty();
             m_meter->leaveAnswer();
         }
     });
@@ -259,7 +260,7 @@ void WhatIfPanel::fillProfiles() {
 void WhatIfPanel::modelChanged() {
     m_worker->giveUp();
     m_delay.stop();
-    m_asked = false;
+    m_asked = m_hasChanged = false;
     ++m_model;
     setEmpty(!engine().model());
     m_table->setRowCount(0);
@@ -389,7 +390,10 @@ void WhatIfPanel::showHere() {
         return;
     }
     const QString meter = m_meter->text();
-    const QString speed = meter.isEmpty() ? tr("not measured yet: ask something") : meter;
+    m_hasChanged = m_hasChanged && meter.isEmpty();
+    const QString speed = m_hasChanged      ? tr("not measured since the last change: ask again")
+                          : meter.isEmpty() ? tr("not measured yet: ask something")
+                                            : meter;
     QStringList helping;
     for (const engine::MachineFigures& machine : snapshot().machines) {
         if (machine.state == engine::MachineState::kUp) {

@@ -98,8 +98,9 @@ class WhatIfPanel : public Panel {
     std::optional<engine::WhatIfRow> m_forecastHere;
     WhatIfWorker* m_worker;
     QTimer m_delay;
-    quint64 m_model = 0;   // counts models
-    bool m_asked = false;  // for this model, and not cancelled since
+    quint64 m_model = 0;        // counts models
+    bool m_asked = false;       // for this model, and not cancelled since
+    bool m_hasChanged = false;  // budgets or experts, since the last answer
 };
 
 }  // namespace offstage::ui
