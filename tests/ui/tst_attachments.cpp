@@ -228,6 +228,48 @@ class TestAttachments : public QObject {
         QCOMPARE(input(f).text(), QString());
     }
 
+    // It was refused only after it was sent.
+    void longText_thatDoesNotFit_isRefusedAtOnce() {
+        WindowFixture f;  // 2,048 tokens
+        f.openAndWait();
+        PromptEdit& edit = input(f).edit();
+        edit.setFocus();
+        const QString text = longText().repeated(4);
+        pasteInto(edit, text, QStringLiteral("key"));
+        QVERIFY(input(f).pasteOffer().isVisible());
+        QTest::keyClick(&edit, Qt::Key_Return);  // before its tokens are counted
+        QTRY_VERIFY2(input(f).hint().contains(QStringLiteral("Too long by")), qPrintable(input(f).hint()));
+        QVERIFY2(input(f).hint().endsWith(QStringLiteral("Shorten it.")), qPrintable(input(f).hint()));
+        test::picture(*f.window, QStringLiteral("paste-too-long"), {500, 1280}, 800);
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTest::mouseClick(&input(f).button(), Qt::LeftButton);
+        QVERIFY(f.messages().isEmpty() && input(f).pasteOffer().isVisible());
+        QCOMPARE(input(f).text(), text);  // nothing is lost
+        // Kept as text it is as long.
+        QTest::mouseClick(&test::find<QPushButton>(input(f), "Keep as text"), Qt::LeftButton);
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QVERIFY(f.messages().isEmpty() && input(f).isBlocked());
+        QTest::keyClick(&edit, Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClicks(&edit, QStringLiteral("short"));
+        QVERIFY(!input(f).isBlocked());
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTRY_COMPARE(f.messages().size(), qsizetype(2));
+    }
+
+    // What was pasted and fits is sent as it stands, without an answer to the question.
+    void longText_sentWhileItIsAskedAbout_staysText() {
+        Script script;
+        script.context = 32'768;
+        WindowFixture f(script);
+        f.openAndWait();
+        input(f).edit().setFocus();
+        pasteInto(input(f).edit(), longText(), QStringLiteral("key"));
+        QTest::keyClick(&input(f).edit(), Qt::Key_Return);
+        QTRY_COMPARE(f.messages().size(), qsizetype(2));
+        QCOMPARE(f.messages().first().text.trimmed(), longText().trimmed());
+        QVERIFY(!input(f).pasteOffer().isVisible() && input(f).text().isEmpty());
+    }
+
     void longText_mayStayText_andIsAskedAboutAgain() {
         WindowFixture f;
         f.openAndWait();

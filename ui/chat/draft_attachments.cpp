@@ -14,6 +14,7 @@
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
 #include "ui/chat/context_counter.h"
+#include "ui/chat/full_context.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/paste_offer.h"
 #include "ui/engine/context_in_force.h"
@@ -58,7 +59,12 @@ DraftAttachments::DraftAttachments(EngineController& engine, ChatController& cha
         }
         m_input.setFocus();
     });
-    connect(&m_input.edit(), &QPlainTextEdit::textChanged, this, [this] { m_sendsWhenCounted = false; });
+    connect(&m_input.edit(), &QPlainTextEdit::textChanged, this, [this] {
+        m_sendsWhenCounted = false;
+        if (m_input.isBlocked()) {
+            checkFit();
+        }
+    });
     connect(&m_chat, &ChatController::draftAttachmentsChanged, this, [this] {
         m_sendsWhenCounted = false;
         showChips();
@@ -248,22 +254,39 @@ void DraftAttachments::forgetCounts() {
 
 // The engine refuses a prompt that fills its whole context: the answer needs room too. A
 // larger one is offered on the card of a refused prompt; what exceeds the largest is not
-// sent.
+// sent, unless it fits without the oldest turns, which that card offers as well.
 void DraftAttachments::checkFit() {
     const auto& model = m_engine.model();
     const qint64 context = model ? std::max(contextInForce(m_engine), qint64{model->max_context}) : 0;
     const std::optional<qint64> used = m_counter.lastCount();
     const bool known = context > 0 && used && m_engine.state() == EngineController::State::Ready;
     const qint64 tooMany = known ? *used + 1 - context : 0;
-    if (m_chat.draftAttachments().isEmpty() || tooMany <= 0) {
+    const QList<Attachment> files = m_chat.draftAttachments();
+    if (tooMany <= 0 || (files.isEmpty() && !isLongText())) {
         m_input.setBlocked({});
         return;
     }
     const QLocale locale;
+    if (files.isEmpty()) {
+        Message prompt;
+        prompt.text = m_input.text();
+        const QList<Message> path = m_chat.conversations().open(m_chat.current())->path() << prompt;
+        m_input.setBlocked(
+            isPromptTooLong(path, *used + 1, context)
+                ? tr("Too long by %1 tokens: with this text and the first token of an answer the "
+                     "conversation takes %2, and the context holds %3. Shorten it.")
+                      .arg(locale.toString(tooMany), locale.toString(*used + 1), locale.toString(context))
+                : QString());
+        return;
+    }
     m_input.setBlocked(
         tr("Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and "
            "the context holds %3. Remove a file, or attach a part of it.")
             .arg(locale.toString(tooMany), locale.toString(*used + 1), locale.toString(context)));
+}
+
+bool DraftAttachments::isLongText() const {
+    return m_input.text().size() > PasteOffer::kLongPaste;
 }
 
 void DraftAttachments::onSettled() {
@@ -278,7 +301,7 @@ bool DraftAttachments::maySend() {
         m_sendsWhenCounted = true;  // with the files that are being read
         return false;
     }
-    if (m_chat.draftAttachments().isEmpty()) {
+    if (m_chat.draftAttachments().isEmpty() && !isLongText()) {
         return true;
     }
     // While a model loads nothing can be counted; the engine then refuses too long

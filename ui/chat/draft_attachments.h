@@ -14,9 +14,9 @@ class ContextCounter;
 class InputBar;
 
 // The files for the prompt that the user is writing. Reads them, shows them as chips
-// above the input box with each file's tokens, and blocks sending while they do not fit
-// the largest context of the model. GUI thread only; the engine's thread counts tokens
-// while no answer is written.
+// above the input box with each file's tokens, and blocks sending while they, or a long
+// text in the box, do not fit the largest context of the model. GUI thread only; the
+// engine's thread counts tokens while no answer is written.
 class DraftAttachments : public QObject {
     Q_OBJECT
 
@@ -31,9 +31,9 @@ class DraftAttachments : public QObject {
     void attach(const QStringList& paths);
     bool isReading() const { return m_reader.isReading(); }
     void chooseFiles();
-    // False: not now. If files are still being read or their tokens counted,
-    // readyToSend() follows when they are attached and fit, unless the user has changed
-    // the message before.
+    // False: not now. If files are still being read or tokens counted, readyToSend()
+    // follows when they are attached and fit, unless the user has changed the message
+    // before.
     bool maySend();
 
   Q_SIGNALS:
@@ -61,6 +61,7 @@ class DraftAttachments : public QObject {
     void onCounted(RequestId id, qint64 tokens);
     void forgetCounts();
     void checkFit();
+    bool isLongText() const;
     void onSettled();
 
     EngineController& m_engine;
