@@ -28,6 +28,7 @@
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/find_bar.h"
 #include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
@@ -118,29 +119,6 @@ class TestFirstMinutes : public QObject {
         QCOMPARE(f.window->core().chat.systemPrompt(), QString());
     }
 
-    void persona_givesNewConversationsItsOwnPrompt_notAChangedOne() {
-        const QString teacher = Personas::builtIn()[1].systemPrompt;
-        {
-            WindowFixture f;
-            f.openAndWait();
-            QComboBox& box = part<PersonaBar>(*f.window).presets().box();
-            box.setFocus();
-            QTest::keyClick(&box, Qt::Key_Down);
-            QTest::keyClick(&box, Qt::Key_Down);
-            QCOMPARE(f.window->core().chat.systemPrompt(), teacher);
-            part<PanelDocks>(*f.window).show(QStringLiteral("sampling"));
-            promptField(f).setFocus();
-            keys(QStringLiteral(" And rhyme."));
-            f.askAndWait(QStringLiteral("one"));
-            QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
-            QCOMPARE(f.window->core().chat.systemPrompt(), teacher);
-            QVERIFY(!f.window->core().chat.persona().isEmpty());
-            f.window->close();
-        }
-        WindowFixture f;
-        QCOMPARE(f.window->core().chat.systemPrompt(), teacher);
-    }
-
     void contextMeter_isTheShownConversations() {
         Script script;
         WindowFixture f(script);
@@ -221,7 +199,8 @@ class TestFirstMinutes : public QObject {
         const test::HistoryFolder folder;
         WindowFixture f({}, {}, folder.path());
         f.openAndWait();
-        const QString text = QStringLiteral("A line.\n").repeated(200) + QStringLiteral("One quince.\n");
+        const QString text = QStringLiteral("A line.\n").repeated(200) + QStringLiteral("One quince.\n") +
+                             QStringLiteral("A line.\n").repeated(99) + QStringLiteral("A quince.\nThe last quince.\n");
         ChatController& chat = f.window->core().chat;
         QVERIFY(chat.send(QStringLiteral("see these"), {{QStringLiteral("other.txt"), 4, QStringLiteral("pear")},
                                                         {QStringLiteral("fruit.txt"), text.size(), text}}));
@@ -239,12 +218,30 @@ class TestFirstMinutes : public QObject {
         QVERIFY(widget != nullptr && widget->attachments() != nullptr && widget->attachments()->isUnfolded());
         QPlainTextEdit* const shown = widget->attachments()->text();
         QCOMPARE(shown->toPlainText(), text.chopped(1));
-        QCOMPARE(shown->extraSelections().size(), 1);
+        QCOMPARE(shown->extraSelections().size(), 3);
         QCOMPARE(shown->extraSelections().first().cursor.selectedText(), QStringLiteral("quince"));
         QTRY_VERIFY(shown->viewport()->rect().contains(shown->cursorRect().center()));
         test::picture(*f.window, QStringLiteral("hit-in-a-file"), {1280}, 800);
+        // Which of how many, and the way to the others.
+        auto& steps = test::child<HitSteps>(*widget->attachments());
+        const auto lineOfHit = [shown] { return shown->textCursor().blockNumber(); };
+        QVERIFY(steps.isVisible());
+        QCOMPARE(steps.text(), QStringLiteral("1 / 3"));
+        QCOMPARE(lineOfHit(), 200);
+        QTest::mouseClick(&test::find<QToolButton>(steps, "Next hit (Enter)"), Qt::LeftButton);
+        QCOMPARE(steps.text(), QStringLiteral("2 / 3"));
+        QCOMPARE(lineOfHit(), 300);
+        shown->setFocus();
+        QTest::keyClick(shown, Qt::Key_F3);
+        QCOMPARE(steps.text(), QStringLiteral("3 / 3"));
+        QTRY_VERIFY(shown->viewport()->rect().contains(shown->cursorRect().center()));
+        QTest::keyClick(shown, Qt::Key_Return);
+        QCOMPARE(steps.text(), QStringLiteral("1 / 3"));
+        QTest::keyClick(shown, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(steps.text(), QStringLiteral("3 / 3"));
+        QCOMPARE(lineOfHit(), 301);
         QTest::keyClick(&test::child<QLineEdit>(list), Qt::Key_Escape);  // the search is over
-        QVERIFY(shown->extraSelections().isEmpty());
+        QVERIFY(shown->extraSelections().isEmpty() && !steps.isVisible());
     }
 
     void searchHit_inATitle_marksTheWordsOfItsConversation() {

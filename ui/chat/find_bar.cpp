@@ -16,59 +16,90 @@
 
 namespace offstage::ui {
 
+namespace {
+
+void nameHitButton(QToolButton& button, const QString& text) {
+    button.setAutoRaise(true);
+    button.setIconSize({16, 16});
+    describe(button, text, text);
+}
+
+}  // namespace
+
+HitSteps::HitSteps(QWidget* parent)
+    : QWidget(parent), m_count(new QLabel), m_previous(new QToolButton), m_next(new QToolButton) {
+    m_count->setForegroundRole(QPalette::PlaceholderText);
+    m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(QStringLiteral("20,000 / 20,000")));
+    nameHitButton(*m_previous, tr("Previous hit (Shift+Enter)"));
+    nameHitButton(*m_next, tr("Next hit (Enter)"));
+    rowOf(this, {m_count, m_previous, m_next}, flush(4));
+    connect(m_previous, &QToolButton::clicked, this, &HitSteps::previous);
+    connect(m_next, &QToolButton::clicked, this, &HitSteps::next);
+    onPalette(this, [this] {
+        m_previous->setIcon(themedIcon(QStringLiteral("up"), palette()));
+        m_next->setIcon(themedIcon(QStringLiteral("below"), palette()));
+    });
+    clear();
+}
+
+QString HitSteps::text() const {
+    return m_count->text();
+}
+
+void HitSteps::enable(bool any) {
+    m_previous->setEnabled(any);
+    m_next->setEnabled(any);
+}
+
+void HitSteps::clear() {
+    m_count->clear();
+    m_count->setAccessibleName({});
+    enable(false);
+}
+
+void HitSteps::setHits(qsizetype current, qsizetype count) {
+    const QLocale locale;
+    m_count->setText(count == 0 ? tr("Not found")
+                                : tr("%1 / %2").arg(locale.toString(current + 1), locale.toString(count)));
+    m_count->setAccessibleName(count == 0 ? m_count->text() : tr("Hit %1 of %2").arg(current + 1).arg(count));
+    enable(count > 0);
+}
+
 FindBar::FindBar(ConversationFind& find, ConversationView& view, QWidget* parent)
     : QFrame(parent),
       m_find(find),
       m_view(view),
       m_edit(new QLineEdit(this)),
-      m_count(new QLabel(this)),
-      m_previous(new QToolButton(this)),
-      m_next(new QToolButton(this)),
+      m_steps(new HitSteps),
       m_close(new QToolButton(this)) {
     setAutoFillBackground(true);
     m_edit->setPlaceholderText(tr("Find in this conversation"));
     m_edit->setAccessibleName(tr("Find in this conversation"));
     m_edit->setClearButtonEnabled(true);
     m_edit->installEventFilter(this);
-    m_count->setForegroundRole(QPalette::PlaceholderText);
-    m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(QStringLiteral("20,000 / 20,000")));
-    const auto name = [this](QToolButton* button, const QString& text) {
-        button->setAutoRaise(true);
-        button->setIconSize({16, 16});
-        describe(*button, text, text);
-        button->installEventFilter(this);
-    };
-    name(m_previous, tr("Previous hit (Shift+Enter)"));
-    name(m_next, tr("Next hit (Enter)"));
-    name(m_close, tr("Close (Esc)"));
-    rowOf(this, {Stretch{1}, {m_edit, 6}, Gap{6}, m_count, m_previous, m_next, m_close, Stretch{1}},
-          inset(12, 6, 8, 6, 4));
+    nameHitButton(*m_close, tr("Close (Esc)"));
+    rowOf(this, {Stretch{1}, {m_edit, 6}, Gap{6}, m_steps, m_close, Stretch{1}}, inset(12, 6, 8, 6, 4));
     m_edit->setMaximumWidth(420);
+    for (QToolButton* button : findChildren<QToolButton*>()) {
+        button->installEventFilter(this);
+    }
 
     connect(m_edit, &QLineEdit::textChanged, this, [this](const QString& text) {
         if (isVisibleTo(parentWidget())) {
             m_find.setText(text);
         }
     });
-    connect(m_previous, &QToolButton::clicked, &m_find, &ConversationFind::previous);
-    connect(m_next, &QToolButton::clicked, &m_find, &ConversationFind::next);
+    connect(m_steps, &HitSteps::previous, &m_find, &ConversationFind::previous);
+    connect(m_steps, &HitSteps::next, &m_find, &ConversationFind::next);
     connect(m_close, &QToolButton::clicked, this, &FindBar::leave);
     connect(&m_find, &ConversationFind::hitsChanged, this, [this] {
         m_view.setFound(m_find.byMessage());
         refresh();
     });
     connect(&m_find, &ConversationFind::currentChanged, this, &FindBar::showCurrent);
-    onPalette(this, [this] {
-        m_previous->setIcon(themedIcon(QStringLiteral("up"), palette()));
-        m_next->setIcon(themedIcon(QStringLiteral("below"), palette()));
-        m_close->setIcon(themedIcon(QStringLiteral("close"), palette()));
-    });
+    onPalette(this, [this] { m_close->setIcon(themedIcon(QStringLiteral("close"), palette())); });
     refresh();
     hide();
-}
-
-QString FindBar::countText() const {
-    return m_count->text();
 }
 
 void FindBar::start() {
@@ -85,14 +116,11 @@ void FindBar::leave() {
 }
 
 void FindBar::refresh() {
-    const int count = m_find.count();
-    const QLocale locale;
-    m_count->setText(m_find.text().isEmpty() ? QString()
-                     : count == 0            ? tr("Not found")
-                                  : tr("%1 / %2").arg(locale.toString(m_find.current() + 1), locale.toString(count)));
-    m_count->setAccessibleName(count == 0 ? m_count->text() : tr("Hit %1 of %2").arg(m_find.current() + 1).arg(count));
-    m_previous->setEnabled(count > 0);
-    m_next->setEnabled(count > 0);
+    if (m_find.text().isEmpty()) {
+        m_steps->clear();
+    } else {
+        m_steps->setHits(m_find.current(), m_find.count());
+    }
 }
 
 void FindBar::showCurrent() {

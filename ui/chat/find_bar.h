@@ -11,6 +11,29 @@ namespace offstage::ui {
 class ConversationFind;
 class ConversationView;
 
+// Which hit of how many, and buttons for the previous and the next one. GUI thread only.
+class HitSteps : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit HitSteps(QWidget* parent = nullptr);
+
+    void setHits(qsizetype current, qsizetype count);  // the first is 0; 0 of them: "Not found"
+    void clear();                                      // nothing is looked for
+    QString text() const;
+
+  Q_SIGNALS:
+    void previous();
+    void next();
+
+  private:
+    void enable(bool any);
+
+    QLabel* m_count;
+    QToolButton* m_previous;
+    QToolButton* m_next;
+};
+
 // Find in this conversation: a search line, the number of hits, previous and next. Enter
 // and F3 go to the next hit, with Shift to the previous; Esc closes. While it is open,
 // the view marks all hits.
@@ -21,7 +44,7 @@ class FindBar : public QFrame {
     FindBar(ConversationFind& find, ConversationView& view, QWidget* parent = nullptr);
 
     QLineEdit& edit() const { return *m_edit; }
-    QString countText() const;
+    QString countText() const { return m_steps->text(); }
     void start();
     void leave();
 
@@ -38,9 +61,7 @@ class FindBar : public QFrame {
     ConversationFind& m_find;
     ConversationView& m_view;
     QLineEdit* m_edit;
-    QLabel* m_count;
-    QToolButton* m_previous;
-    QToolButton* m_next;
+    HitSteps* m_steps;
     QToolButton* m_close;
 };
 

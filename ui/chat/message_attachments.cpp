@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <QEvent>
 #include <QFontDatabase>
+#include <QKeyEvent>
 #include <QPlainTextEdit>
 #include <QTextBlock>
 #include <QTextEdit>
@@ -12,6 +12,7 @@
 #include "ui/base/theme.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/conversation_find.h"
+#include "ui/chat/find_bar.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -61,29 +62,54 @@ void MessageAttachments::showWords(const QString& words) {
         index = firstWith(&Attachment::name);
     }
     if (index < 0) {
-        m_found.clear();
-        if (m_text) {
-            markFound();
-        }
+        showFound({});
         return;
     }
     show(index);
-    m_found = placesIn(m_attachments[index].text);
-    m_found.resize(std::min(m_found.size(), kMostMarked));
-    markFound();
+    showFound(placesIn(m_attachments[index].text));
+}
+
+void MessageAttachments::showFound(const QList<QPair<int, int>>& found) {
+    const bool isOther = found.isEmpty() != m_found.isEmpty();
+    m_found = found;
+    if (!m_steps && !m_found.isEmpty()) {
+        m_steps = new HitSteps(this);
+        connect(m_steps, &HitSteps::previous, this, [this] { goToFound(m_current - 1); });
+        connect(m_steps, &HitSteps::next, this, [this] { goToFound(m_current + 1); });
+    }
+    if (m_steps) {
+        m_steps->setVisible(!m_found.isEmpty());
+    }
     if (!m_found.isEmpty()) {
-        QTextCursor first(m_text->document());
-        first.setPosition(m_found.front().first);
-        m_text->setTextCursor(first);
-        // After it was laid out.
-        QMetaObject::invokeMethod(m_text, &QPlainTextEdit::centerCursor, Qt::QueuedConnection);
+        goToFound(0);
+    } else if (m_text) {
+        markFound();
+    }
+    if (isOther) {
+        Q_EMIT heightChanged();
     }
 }
 
+// Round and round.
+void MessageAttachments::goToFound(qsizetype index) {
+    m_current = (index + m_found.size()) % m_found.size();
+    m_steps->setHits(m_current, m_found.size());
+    markFound();
+    QTextCursor place(m_text->document());
+    place.setPosition(m_found[m_current].first);
+    m_text->setTextCursor(place);
+    // After it was laid out.
+    QMetaObject::invokeMethod(m_text, &QPlainTextEdit::centerCursor, Qt::QueuedConnection);
+}
+
 void MessageAttachments::markFound() {
-    const FoundColours colours = foundColours(isDark(palette()));
     QList<QTextEdit::ExtraSelection> marks;
-    for (const auto& [begin, end] : std::as_const(m_found)) {
+    for (qsizetype i = 0; i < m_found.size(); ++i) {
+        if (i >= kMostMarked && i != m_current) {
+            continue;
+        }
+        const auto& [begin, end] = m_found[i];
+        const FoundColours colours = foundColours(isDark(palette()), i == m_current);
         QTextEdit::ExtraSelection mark;
         mark.cursor = QTextCursor(m_text->document());
         mark.cursor.setPosition(begin);
@@ -97,7 +123,7 @@ void MessageAttachments::markFound() {
 
 void MessageAttachments::show(int index) {
     m_shown = index;
-    m_found.clear();
+    showFound({});
     for (int i = 0; i < m_chips->chips().size(); ++i) {
         m_chips->chips()[i]->setChecked(i == index);
     }
@@ -107,6 +133,7 @@ void MessageAttachments::show(int index) {
             m_text->setReadOnly(true);
             m_text->setTabChangesFocus(true);
             m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+            m_text->installEventFilter(this);
             restyle();
         }
         m_text->setAccessibleName(tr("Text of %1").arg(m_attachments[index].name));
@@ -115,7 +142,6 @@ void MessageAttachments::show(int index) {
             text.chop(1);  // it ends the last line: no empty one follows
         }
         m_text->setPlainText(text);
-        markFound();
     }
     if (m_text) {
         m_text->setVisible(index >= 0);
@@ -138,6 +164,22 @@ void MessageAttachments::changeEvent(QEvent* event) {
     }
 }
 
+// As in the search of the conversation.
+bool MessageAttachments::eventFilter(QObject* watched, QEvent* event) {
+    const bool press = event->type() == QEvent::KeyPress;
+    if (watched == m_text && !m_found.isEmpty() && (press || event->type() == QEvent::ShortcutOverride)) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter || key->key() == Qt::Key_F3) {
+            event->accept();
+            if (press) {
+                goToFound(m_current + ((key->modifiers() & Qt::ShiftModifier) != 0 ? -1 : 1));
+            }
+            return press;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
 // Lines of the shown text, wrapped, limited to those visible without scrolling.
 int MessageAttachments::linesFor(int width) const {
     const int letters = std::max(1, width / std::max(1, m_text->fontMetrics().horizontalAdvance(u'x')));
@@ -152,6 +194,11 @@ int MessageAttachments::linesFor(int width) const {
 int MessageAttachments::layoutFor(int width) {
     int y = m_chips->heightForWidth(width);
     m_chips->setGeometry(0, 0, width, y);
+    if (m_steps && !m_found.isEmpty()) {
+        const QSize size = m_steps->sizeHint();
+        m_steps->setGeometry(width - size.width(), y + kAboveText, size.width(), size.height());
+        y += kAboveText + size.height();
+    }
     if (m_text && m_shown >= 0) {
         const int lines = std::clamp(linesFor(width - kAroundText), 2, kMostShownLines);
         const int height = lines * m_text->fontMetrics().lineSpacing() + kAroundText;
