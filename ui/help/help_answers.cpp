@@ -56,7 +56,8 @@ HelpAnswer shown(const engine::ManualAnswer& answer) {
                 say(QT_TRANSLATE_NOOP("HelpAnswers", "Families: %1.")).arg(families.join(QStringLiteral(", ")));
     }
     text.replace(link, QStringLiteral("](help:\\1)"));
-    static const char kLanguage[] = QT_TRANSLATE_NOOP("HelpAnswers", "The help is in English. It says:");
+    static const char kLanguage[] = QT_TRANSLATE_NOOP(
+        "HelpAnswers", "The help is in English, with the English names of menus and buttons. It says:");
     if (const QString language = say(kLanguage); language != QLatin1String(kLanguage)) {
         text.prepend(language + QStringLiteral("\n\n"));
     }

@@ -60,7 +60,9 @@ QString styleOf(const QPalette& palette) {
 
 // Of a window in English, where this is not translated, there is nothing to say.
 QString languageNote() {
-    constexpr char kEnglish[] = QT_TRANSLATE_NOOP("offstage::ui::HelpDialog", "The pages of the help are in English.");
+    constexpr char kEnglish[] =
+        QT_TRANSLATE_NOOP("offstage::ui::HelpDialog",
+                          "The pages of the help are in English, with the English names of menus and buttons.");
     const QString note = HelpDialog::tr(kEnglish);
     return note == QLatin1String(kEnglish) ? QString() : QStringLiteral("<p><i>%1</i></p>").arg(note.toHtmlEscaped());
 }

@@ -83,7 +83,8 @@ void QualityEdit::fillFormats(std::optional<engine::FormatId> kept) {
         const bool isOffered =
             !m_formats.in_blocks || std::find(smaller.begin(), smaller.end(), format.id) != smaller.end();
         if (isOffered || format.id == kept) {
-            m_choice->addItem(tr("%1, all experts").arg(formatText(format)), static_cast<int>(format.id));
+            m_choice->addItem(formatText(format), static_cast<int>(format.id));
+            m_choice->setItemData(m_choice->count() - 1, tr("All experts in this format"), Qt::ToolTipRole);
         }
     }
 }
