@@ -18,7 +18,7 @@ std::filesystem::path calibration_directory(const std::string& asked = {});
 enum class CacheContent : std::uint8_t {
     kQuantized,    // experts in fewer bits (QuantCache)
     kCalibration,  // measured on this computer (MeasurementStore)
-    kSensitivity,  // the loss of fewer bits in each expert of a model (SensitivityCache)
+    kSensitivity,  // the loss of fewer bits in each expert of a model (Sensitivity)
 };
 
 struct CacheFolder {

@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRanks[] = {0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95};
 constexpr int kHalvings = 18;  // of the interval that contains the price of loss
 
-// Sensitivity::loss with what it looks up.
+// An expert's part of the plan's loss (Sensitivity).
 double expert_loss(double error, double use, const Popularity& popularity) {
     return error * error * use / static_cast<double>(popularity.n_active) / static_cast<double>(popularity.n_layers);
 }
@@ -432,10 +432,8 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
             found != errors.formats.end() && found->errors.size() == n &&
             std::any_of(found->errors.begin(), found->errors.end(), [](double error) { return error > 0; });
         if (has_errors) format.errors = found->errors;
-        Plan all;
-        all.formats.assign(n, known.format);
         const Sensitivity alone{errors.n_layers, errors.n_experts, {format}, {}};
-        const double loss = predicted_loss(all, alone, popularity);
+        const double loss = predicted_loss(std::vector(n, known.format), alone, popularity);
         const double scale = loss > 0 ? std::sqrt(known.mean_kl / loss) : 0;
         for (double& error : format.errors) error *= scale;
         nats.formats.push_back(std::move(format));
@@ -445,13 +443,14 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
 
 }  // namespace
 
-double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Popularity& popularity) {
-    if (plan.formats.empty()) return 0;
+double predicted_loss(const std::vector<FormatId>& formats, const Sensitivity& sensitivity,
+                      const Popularity& popularity) {
+    if (formats.empty()) return 0;
     check_shape(sensitivity, popularity);
     const std::vector<double> use = popularity.shares();
     double sum = 0;
-    for (std::size_t i = 0; i < plan.formats.size(); ++i) {
-        const auto known = std::ranges::find(sensitivity.formats, plan.formats[i], &Sensitivity::Format::format);
+    for (std::size_t i = 0; i < formats.size(); ++i) {
+        const auto known = std::ranges::find(sensitivity.formats, formats[i], &Sensitivity::Format::format);
         if (known != sensitivity.formats.end()) sum += expert_loss(known->errors[i], use[i], popularity);
     }
     return sum;
@@ -472,9 +471,7 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
     PlanInputs traded = inputs;
     traded.sensitivity = sensitivity_in_nats(inputs.sensitivity, measured, inputs.popularity);
     std::vector<ModelDemand::Format>& offered = traded.demand.formats;
-    const auto unmeasured = [&](const ModelDemand::Format& f) {
-        return std::ranges::find(measured.formats, f.format, &FormatLoss::format) == measured.formats.end();
-    };
+    const auto unmeasured = [&](const ModelDemand::Format& f) { return !measured.kl_of(f.format); };
     offered.erase(std::remove_if(offered.begin() + 1, offered.end(), unmeasured), offered.end());
 
     std::optional<FormatSearch::Found> best, best_whole;
@@ -505,7 +502,7 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
                              best->score.disk_calls < best_whole->score.disk_calls * (1 - 1e-9);
     if (best_whole && !fewer_calls && best->score.us * kLeastGain > best_whole->score.us) best = std::move(best_whole);
     Plan plan = std::move(best->plan);
-    plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
+    plan.predicted_loss = predicted_loss(plan.formats, inputs.sensitivity, inputs.popularity);
     plan.note = joined(std::move(plan.note), trade_note(plan, measured, floor));
     return plan;
 }

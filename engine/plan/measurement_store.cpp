@@ -1,6 +1,6 @@
 #include "engine/plan/measurement_store.h"
 
-#include <optional>
+#include <algorithm>
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
@@ -14,26 +14,27 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestMeasurementFile = std::size_t{1} << 20;
+constexpr std::size_t kLargestMeasurementFile = std::size_t{64} << 20;
 constexpr int kMeasurementVersion = 5;
 
-std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& key) {
-    return directory / "calibration" / (name_hash(key) + ".json");  // the key inside decides
+std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& key) {
+    return folder / (name_hash(key) + ".json");  // the key inside decides
 }
 
 }  // namespace
 
-MeasurementStore::MeasurementStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+MeasurementStore::MeasurementStore(const std::filesystem::path& directory, const char* folder)
+    : directory_(directory), folder_(directory / folder) {}
 
 bool MeasurementStore::load_json(const std::string& key, const char* field,
                                  const std::function<void(const JsonFields&)>& read) const {
     if (directory_.empty()) return false;
     try {
-        const std::filesystem::path file = file_of(directory_, key);
+        const std::filesystem::path file = file_of(folder_, key);
         const std::optional<std::string> text = read_small_file(file, kLargestMeasurementFile);
         if (!text) return false;
         const std::string source = shown_path(file);
-        const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});
+        const json document = parse_json(*text, source, {.max_depth = 8});
         const JsonFields fields(document, source);
         if (fields.text("format") != "offstage-calibration" ||
             fields.integer("version", 0, 1'000'000) != kMeasurementVersion || fields.text("key") != key ||
@@ -53,13 +54,22 @@ std::string MeasurementStore::store_json(const std::string& key, const char* fie
     json document = {{"format", "offstage-calibration"}, {"version", kMeasurementVersion}, {"key", key}};
     write(document[field]);
     std::string failure =
-        write_file(file_of(directory_, key), document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
-    if (!failure.empty()) problem_ = measurements_not_kept(directory_, failure);
+        write_file(file_of(folder_, key), document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    if (!failure.empty()) problem_ = messages::measurement_not_kept(directory_.string(), failure);
     return failure;
 }
 
-Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason) {
-    return messages::measurement_not_kept(directory.string(), reason);
+std::vector<double> stored_numbers(const JsonFields& fields, const std::string& key, double most,
+                                   std::optional<std::size_t> n) {
+    const json* const found = fields.find(key.c_str());
+    const auto is_in_range = [&](const json& value) {
+        return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= most;
+    };
+    if (found == nullptr || !found->is_array() || (n && found->size() != *n) ||
+        !std::all_of(found->begin(), found->end(), is_in_range)) {
+        fields.reject(key.c_str(), "a list of numbers");
+    }
+    return found->get<std::vector<double>>();
 }
 
 }  // namespace offstage::engine

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ inline constexpr double kLongestUs = 1e12;
 // another version, is ignored.
 class MeasurementStore {
   public:
-    explicit MeasurementStore(std::filesystem::path directory);  // empty: keeps nothing
+    // In a folder of `directory`; where that is empty nothing is kept.
+    explicit MeasurementStore(const std::filesystem::path& directory, const char* folder = "calibration");
 
     // Returns whether there is one; otherwise the value stays as it is.
     template <typename T>
@@ -55,12 +57,13 @@ class MeasurementStore {
     std::string store_json(const std::string& key, const char* field,
                            const std::function<void(nlohmann::json&)>& write) const;
 
-    std::filesystem::path directory_;
+    const std::filesystem::path directory_, folder_;
     mutable Message problem_;
     mutable std::vector<Message> notes_;
 };
 
-// The sentence for measurements that a folder did not take.
-Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
+// Reads a list of numbers in [0, most], `n` of them; without n any number.
+std::vector<double> stored_numbers(const JsonFields& fields, const std::string& key, double most,
+                                   std::optional<std::size_t> n = {});
 
 }  // namespace offstage::engine

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "engine/error.h"
@@ -123,6 +122,11 @@ ordered_json json_of(const ChosenThresholds& chosen) {
 
 }  // namespace
 
+std::optional<double> NeuronThresholds::kl_of(FormatId format) const {
+    const auto found = std::ranges::find(formats, format, &FormatLoss::format);
+    return found != formats.end() ? std::optional(found->mean_kl) : std::nullopt;
+}
+
 const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double loss) {
     const ChosenThresholds* found = nullptr;
     for (const ChosenThresholds& chosen : measured.chosen) {
@@ -204,9 +208,7 @@ NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::strin
         for (const json& row : *formats) {
             if (!row.is_object()) fields.reject("formats", messages::a_list_of_threshold_rows);
             const FormatLoss read = read_format_loss(row, thresholds.formats.size(), source);
-            const auto is_same = [&](const FormatLoss& other) { return other.format == read.format; };
-            if (std::any_of(thresholds.formats.begin(), thresholds.formats.end(), is_same))
-                fields.reject("formats", messages::each_format_once);
+            if (thresholds.kl_of(read.format)) fields.reject("formats", messages::each_format_once);
             thresholds.formats.push_back(read);
         }
     }

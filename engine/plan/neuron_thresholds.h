@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +104,8 @@ struct NeuronThresholds {
     std::vector<FormatLoss> formats{};     // each once
 
     bool empty() const { return rows.empty(); }
+    // Of all experts in this format; nothing: not measured.
+    std::optional<double> kl_of(FormatId format) const;
 };
 
 // The most ChosenThresholds that are kept.

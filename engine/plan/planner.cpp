@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 #include "engine/plan/plan_messages.h"
@@ -70,7 +71,7 @@ Plan placed(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) 
         choice.uniform = static_cast<std::uint8_t>(found - formats.begin());
     }
     Plan plan = place_experts(inputs, budget, kind, choice);
-    plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
+    plan.predicted_loss = predicted_loss(plan.formats, inputs.sensitivity, inputs.popularity);
     return plan;
 }
 
@@ -91,13 +92,18 @@ void PlanInputs::set_theta(const ThetaChoice& choice) {
     if (active_share > 0) cost.set_theta(cost.theta(), sparse_loading, active_share, {});
 }
 
+double PlanInputs::kl_of(kernels::WeightType format) const {
+    if (format == demand.formats.front().format) return 0;  // as in the file
+    return thresholds.kl_of(format).value_or(std::numeric_limits<double>::infinity());
+}
+
 void PlanInputs::describe_formats(Plan& plan) const {
     double bits = 0;
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const ModelDemand::Format* const found = demand.find(plan.format(i, master));
         bits += found != nullptr ? found->bits_per_weight : 16;
     }
-    plan.predicted_loss = engine::predicted_loss(plan, sensitivity, popularity);
+    plan.predicted_loss = engine::predicted_loss(plan.formats, sensitivity, popularity);
     plan.mean_bits = bits / static_cast<double>(plan.places.size());
 }
 

@@ -157,6 +157,9 @@ struct PlanInputs {
     // measured speeds of the disk, the bus and quantizing. speeds may be nullptr.
     MigrationRates migration_rates(const QuantizingSpeeds* speeds) const;
 
+    // Measured loss of all experts in one of the model's formats, nats per token; infinite
+    // where it was not measured.
+    double kl_of(kernels::WeightType format) const;
     double share(std::size_t expert) const {  // of its layer's calls
         const auto n = static_cast<std::int64_t>(expert);
         return popularity.share(n / demand.n_experts, n % demand.n_experts);
@@ -231,8 +234,9 @@ std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind
 // all of Plan except predicted_loss. Throws as make_plan().
 Plan place_experts(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice);
 
-// Sensitivity's loss of a plan's formats; 0 where the plan names none.
-double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Popularity& popularity);
+// Sensitivity's loss of these formats, (n_layers, n_experts); 0 where there are none.
+double predicted_loss(const std::vector<FormatId>& formats, const Sensitivity& sensitivity,
+                      const Popularity& popularity);
 
 // make_plan() for a floor of bits or of predicted loss, with costs and sensitivity:
 // chooses every expert's format and place. Throws as make_plan().

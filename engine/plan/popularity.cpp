@@ -140,18 +140,8 @@ RoutingHabits StoredAs<RoutingHabits>::read(const JsonFields& fields) {
     RoutingHabits habits;
     habits.guessable = fields.number("guessable", 0, RoutingHabits::kMostCalled);
     habits.guessed = fields.number("guessed", 0, habits.guessable);
-    const auto counts = [&](const char* name) {
-        const json* const found = fields.find(name);
-        const auto is_count = [](const json& n) {
-            return n.is_number() && n.get<double>() >= 0 && n.get<double>() <= RoutingHabits::kMostCalled;
-        };
-        if (found == nullptr || !found->is_array() || !std::all_of(found->begin(), found->end(), is_count)) {
-            fields.reject(name, messages::a_list_of_counts);
-        }
-        return found->get<std::vector<double>>();
-    };
-    habits.calls = counts("calls");
-    habits.reused = counts("reused");
+    habits.calls = stored_numbers(fields, "calls", RoutingHabits::kMostCalled);
+    habits.reused = stored_numbers(fields, "reused", RoutingHabits::kMostCalled);
     return habits;
 }
 

@@ -1,22 +1,16 @@
 #include "engine/plan/sensitivity.h"
 
 #include <algorithm>
-#include <array>
-#include <cassert>
 #include <cstring>
 #include <new>
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/files/file_writer.h"
-#include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/quant/quantizer.h"
-#include "engine/quant/weight_format.h"
 #include "engine/shape_limits.h"
-#include "engine/telemetry/telemetry_messages.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,39 +18,8 @@ namespace {
 using kernels::WeightType;
 using nlohmann::json;
 
-constexpr std::size_t kLargestSensitivityFile = std::size_t{64} << 20;
 // An error of 1 equals leaving the weights out; a bad format may exceed it somewhat.
 constexpr double kLargestError = 10;
-
-void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
-                 std::vector<double>& errors) {
-    const auto reject = [&](const std::string& where, const json& found, const MessageArgument& expected) {
-        throw Error(ErrorKind::kInvalidModel,
-                    messages::sensitivity_rejected(source, name, where, describe(found), expected));
-    };
-    if (!rows.is_array() || rows.size() != static_cast<std::size_t>(shape.n_layers)) {
-        reject("", rows, messages::a_list_of_lists_counted(shape.n_layers));
-    }
-    for (std::size_t layer = 0; layer < rows.size(); ++layer) {
-        const json& row = rows[layer];
-        const std::string where = "[" + std::to_string(layer) + "]";
-        if (!row.is_array() || row.size() != static_cast<std::size_t>(shape.n_experts)) {
-            reject(where, row, messages::a_list_of_numbers_counted(shape.n_experts));
-        }
-        for (std::size_t expert = 0; expert < row.size(); ++expert) {
-            const json& value = row[expert];
-            const double error = value.is_number() ? value.get<double>() : -1;
-            if (!(error >= 0 && error <= kLargestError)) {
-                reject(where + "[" + std::to_string(expert) + "]", value, messages::a_number_to_10);
-            }
-            errors.push_back(error);
-        }
-    }
-}
-
-std::string in_json(const std::string& text) {
-    return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 }  // namespace
 
@@ -80,70 +43,30 @@ double Sensitivity::error(WeightType format, std::int64_t layer, std::int64_t ex
     return 0;
 }
 
-double Sensitivity::loss(WeightType format, std::int64_t layer, std::int64_t expert,
-                         const Popularity& popularity) const {
-    assert(popularity.n_layers == n_layers && popularity.n_experts == n_experts);
-    const double e = error(format, layer, expert);
-    return e * e * popularity.share(layer, expert) / static_cast<double>(popularity.n_active * n_layers);
-}
-
-Sensitivity parse_sensitivity(std::string_view text, const std::string& source) {
-    if (text.size() > kLargestSensitivityFile) {
-        throw Error(ErrorKind::kInvalidModel, messages::sensitivities_too_large(source, text.size()));
-    }
-    const json document = parse_json(text, source, {.max_depth = 8});
-    const JsonFields fields(document, source);
-    if (fields.text("format") != "offstage-sensitivity") fields.reject("format", "\"offstage-sensitivity\"");
-    fields.integer("version", 1, 1);
-
-    Sensitivity sensitivity;
-    sensitivity.n_layers = fields.integer("n_layers", 1, kMostLayers);
-    sensitivity.n_experts = fields.integer("n_experts", 1, kMostExperts);
-    sensitivity.source = fields.text("source", "");
-    fields.text("model", "");
-    const json* errors = fields.find("errors");
-    if (errors == nullptr || !errors->is_object()) fields.reject("errors", messages::an_object_of_formats);
-    for (const auto& [name, rows] : errors->items()) {
-        Sensitivity::Format format;
-        try {
-            format.format = parse_format(name);
-        } catch (const Error& unknown) {
-            throw Error(ErrorKind::kInvalidModel, messages::sensitivity_format_unknown(source, unknown.message()));
-        }
-        read_errors(rows, name, source, sensitivity, format.errors);
-        sensitivity.formats.push_back(std::move(format));
-    }
-    return sensitivity;
-}
-
-Sensitivity read_sensitivity(const std::filesystem::path& file) {
-    const std::optional<std::string> text = read_small_file(file, kLargestSensitivityFile);
-    if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_sensitivities(shown_path(file)));
-    return parse_sensitivity(*text, shown_path(file));
-}
-
-std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
-    std::string text = "{\n  \"format\": \"offstage-sensitivity\",\n  \"version\": 1,\n  \"model\": " + in_json(model) +
-                       ",\n  \"source\": " + in_json(sensitivity.source) +
-                       ",\n  \"n_layers\": " + std::to_string(sensitivity.n_layers) +
-                       ",\n  \"n_experts\": " + std::to_string(sensitivity.n_experts) + ",\n  \"errors\": {";
-    bool first = true;
+void StoredAs<Sensitivity>::write(const Sensitivity& sensitivity, json& out) {
+    out = {{"n_layers", sensitivity.n_layers},
+           {"n_experts", sensitivity.n_experts},
+           {"source", sensitivity.source},
+           {"errors", json::object()}};
     for (const Sensitivity::Format& format : sensitivity.formats) {
-        text += std::string(first ? "" : ",") + "\n    \"" + std::string(format_row(format.format).option) + "\": [";
-        first = false;
-        for (std::int64_t layer = 0; layer < sensitivity.n_layers; ++layer) {
-            json row = json::array();
-            for (std::int64_t expert = 0; expert < sensitivity.n_experts; ++expert) {
-                row.push_back(format.errors[static_cast<std::size_t>(layer * sensitivity.n_experts + expert)]);
-            }
-            text += (layer == 0 ? "\n      " : ",\n      ") + row.dump();
-        }
-        text += "\n    ]";
+        out["errors"][kernels::name_of(format.format)] = format.errors;
     }
-    return text + "\n  }\n}\n";
 }
 
-using kernels::WeightType;
+Sensitivity StoredAs<Sensitivity>::read(const JsonFields& fields) {
+    Sensitivity read;
+    read.n_layers = fields.integer("n_layers", 1, kMostLayers);
+    read.n_experts = fields.integer("n_experts", 1, kMostExperts);
+    read.source = fields.text("source");
+    if (!fields.has("errors")) fields.reject("errors", "an object");
+    const JsonFields errors = fields.object("errors");
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (!errors.has(format.name)) continue;
+        read.formats.push_back({format.type, stored_numbers(errors, format.name, kLargestError,
+                                                            static_cast<std::size_t>(read.n_layers * read.n_experts))});
+    }
+    return read;
+}
 
 Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, kernels::ThreadPool& pool,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress,
@@ -200,29 +123,6 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
         if (progress) progress(i + 1, all);
     }
     return sensitivity;
-}
-
-SensitivityCache::SensitivityCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
-
-std::filesystem::path SensitivityCache::file_of(const Fingerprint& model) const {
-    const std::array<Fingerprint, 2> parts = {model, Fingerprint{kQuantizerVersion, kernels::kWeightTypes}};
-    return directory_ / "sensitivity" / (combine(parts, 0).text() + ".json");
-}
-
-std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, const ExpertGrid& grid) const {
-    if (directory_.empty()) return {};
-    try {
-        Sensitivity kept = read_sensitivity(file_of(model));
-        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts) return {};
-        return kept;
-    } catch (const Error&) {
-        return {};
-    }
-}
-
-std::string SensitivityCache::store(const Fingerprint& model, const std::string& name,
-                                    const Sensitivity& sensitivity) const {
-    return directory_.empty() ? std::string() : write_file(file_of(model), to_json(sensitivity, name));
 }
 
 }  // namespace offstage::engine

@@ -1,20 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "engine/model/fingerprint.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
-#include "engine/plan/popularity.h"
+#include "engine/plan/measurement_store.h"
 #include "kernels/thread_pool.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 
@@ -38,17 +33,15 @@ struct Sensitivity {
     static Sensitivity typical(std::int64_t n_layers, std::int64_t n_experts);
     // 0 for plain 16-bit formats, and for formats that are not in the table.
     double error(kernels::WeightType format, std::int64_t layer, std::int64_t expert) const;
-    // This expert's part of the plan's loss.
-    double loss(kernels::WeightType format, std::int64_t layer, std::int64_t expert,
-                const Popularity& popularity) const;
 };
 
-// JSON: {"format": "offstage-sensitivity", "version": 1, "model": "...", "source": "...",
-// "n_layers": L, "n_experts": E, "errors": {"hqq4": [[E numbers] x L], ...}}. At most 64
-// MiB. Reading throws Error with file, key and expected value.
-Sensitivity parse_sensitivity(std::string_view json, const std::string& source);
-Sensitivity read_sensitivity(const std::filesystem::path& file);
-std::string to_json(const Sensitivity& sensitivity, const std::string& model);
+// See Measurements::sensitivity().
+template <>
+struct StoredAs<Sensitivity> {
+    static constexpr const char* kField = "sensitivity";
+    static void write(const Sensitivity& sensitivity, nlohmann::json& out);
+    static Sensitivity read(const JsonFields& fields);
+};
 
 // The number of neurons of an expert that are quantized to measure its errors, spread
 // evenly over it. The error of 192 rows of 4096 is within half a percent of the whole
@@ -63,21 +56,5 @@ inline constexpr std::int64_t kSampledNeurons = 64;
 Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, kernels::ThreadPool& pool,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress = {},
                                 const std::stop_token& stop = {});
-
-// Stored measurements: JSON files in DIRECTORY/sensitivity, named by the model's
-// fingerprint (WeightSource::model_fingerprint). A file that is damaged or of another
-// shape is ignored.
-class SensitivityCache {
-  public:
-    explicit SensitivityCache(std::filesystem::path directory);  // empty: keeps nothing
-    std::optional<Sensitivity> load(const Fingerprint& model, const ExpertGrid& grid) const;
-    // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
-    std::string store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const;
-    const std::filesystem::path& directory() const { return directory_; }
-
-  private:
-    std::filesystem::path file_of(const Fingerprint& model) const;
-    std::filesystem::path directory_;
-};
 
 }  // namespace offstage::engine

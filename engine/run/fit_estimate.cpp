@@ -1,7 +1,6 @@
 #include "engine/run/fit_estimate.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/cpu_operations.h"
@@ -170,14 +169,6 @@ std::string source_of(const Measurements& measurements, const CostModel& cost, c
 void compare_plans(FitEstimate& estimate) {
     const PlanInputs& inputs = estimate.inputs;
     const QualityFloor& floor = estimate.plan.budget.quality;
-    // Plans set by hand leave out no neurons; the file's own format has no loss.
-    const auto kl_of = [&](kernels::WeightType format) {
-        if (format == inputs.demand.formats.front().format) return 0.0;
-        for (const FormatLoss& known : inputs.thresholds.formats) {
-            if (known.format == format) return known.mean_kl;
-        }
-        return std::numeric_limits<double>::infinity();
-    };
     for (const ModelDemand::Format& f : inputs.demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
         Budget budget = estimate.plan.budget;
@@ -192,7 +183,8 @@ void compare_plans(FitEstimate& estimate) {
             try {
                 one.plan = make_plan(inputs, budget, kind);
                 if (floor.max_loss > 0 && one.plan.predicted_loss > floor.max_loss) continue;
-                if (floor.max_kl > 0 && kl_of(f.format) > floor.max_kl) continue;
+                // Plans set by hand leave out no neurons.
+                if (floor.max_kl > 0 && inputs.kl_of(f.format) > floor.max_kl) continue;
                 one.forecast = inputs.forecast(one.plan, estimate.forecast->prompt_tokens);
             } catch (const Error& error) {
                 if (error.kind() != ErrorKind::kOutOfMemory) throw;

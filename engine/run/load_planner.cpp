@@ -148,22 +148,15 @@ ModelDemand demand_of(const LoadRequest& request, const PlanInputs& inputs, cons
 // The smallest format that the floor allows for all experts; the master's if there is none.
 kernels::WeightType smallest_allowed(const PlanInputs& inputs, const QualityFloor& floor) {
     const ModelDemand& demand = inputs.demand;
-    const std::vector<FormatLoss>& measured = inputs.thresholds.formats;
-    const auto keeps_kl = [&](const ModelDemand::Format& f) {
-        return &f == &demand.formats.front() ||
-               std::any_of(measured.begin(), measured.end(), [&](const FormatLoss& known) {
-                   return known.format == f.format && known.mean_kl <= floor.max_kl;
-               });
-    };
+    const auto n_experts = static_cast<std::size_t>(demand.n_layers * demand.n_experts);
     const ModelDemand::Format* best = nullptr;
     for (const ModelDemand::Format& f : demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
-        if (floor.max_kl > 0 && !keeps_kl(f)) continue;
-        double loss = 0;
-        for (std::int64_t i = 0; floor.max_loss > 0 && i < demand.n_layers * demand.n_experts; ++i) {
-            loss += inputs.sensitivity.loss(f.format, i / demand.n_experts, i % demand.n_experts, inputs.popularity);
-        }
-        if (floor.max_loss > 0 && loss > floor.max_loss) continue;
+        if (floor.max_kl > 0 && inputs.kl_of(f.format) > floor.max_kl) continue;
+        const auto loss = [&] {
+            return predicted_loss(std::vector(n_experts, f.format), inputs.sensitivity, inputs.popularity);
+        };
+        if (floor.max_loss > 0 && loss() > floor.max_loss) continue;
         if (best == nullptr || f.expert_bytes < best->expert_bytes) best = &f;
     }
     return best != nullptr ? best->format : inputs.master;

@@ -15,6 +15,7 @@
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/plan/sensitivity.h"
+#include "engine/quant/quantizer.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/forward.h"
 #include "engine/run/model_shape.h"
@@ -180,26 +181,30 @@ void Measurements::keep_habits(const RoutingHabits& habits) const {
 
 Sensitivity Measurements::sensitivity(WeightSource& source, kernels::ThreadPool& pool, const LoadProgressFn& progress,
                                       const std::stop_token& stop, Message& problem) const {
-    const auto typical = [&] { return Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts); };
+    const ExpertGrid& grid = spec_.experts;
+    const auto typical = [&] { return Sensitivity::typical(grid.n_layers, grid.n_experts); };
     if (request_.dry) return typical();
     const auto fingerprint = source.model_fingerprint();
-    const SensitivityCache cache(request_.cache_directory.empty() ? cache_directory()
-                                                                  : std::filesystem::path(request_.cache_directory));
+    const std::filesystem::path asked = request_.cache_directory;
+    const MeasurementStore store(asked.empty() ? cache_directory() : asked, "sensitivity");
+    std::string key;
     if (fingerprint) {
-        if (auto kept = cache.load(*fingerprint, spec_.experts)) return *std::move(kept);
+        key = "sensitivity|" + fingerprint->text() + "|version " + std::to_string(kQuantizerVersion) + "|" +
+              std::to_string(kernels::kWeightTypes) + " formats";
+        Sensitivity kept;
+        if (store.load(key, kept) && kept.n_layers == grid.n_layers && kept.n_experts == grid.n_experts) return kept;
     }
     if (!request_.quality.allows_fewer_bits()) return typical();
     Sensitivity measured = measure_sensitivity(
-        spec_.experts, source, pool,
+        grid, source, pool,
         [&](std::int64_t done, std::int64_t all) {
             if (!progress) return;
             progress({messages::measuring_what_fewer_bits_cost, static_cast<std::uint64_t>(done),
                       static_cast<std::uint64_t>(all)});
         },
         stop);
-    if (!fingerprint) return measured;
-    if (const std::string why = cache.store(*fingerprint, name_, measured); !why.empty())
-        problem = measurements_not_kept(cache.directory(), why);
+    if (fingerprint) store.store(key, measured);
+    problem = store.problem();
     return measured;
 }
 

@@ -3525,11 +3525,6 @@
         <translation>Zeilen, deren „theta“ über 0 liegt und ansteigt</translation>
     </message>
     <message>
-        <source>a list of counts</source>
-        <comment>a_list_of_counts</comment>
-        <translation>eine Liste von Anzahlen</translation>
-    </message>
-    <message>
         <source>%1 is connected: it holds %2 of %3 experts; %4 ms there and back, %5 MB/s.</source>
         <comment>node_is_used</comment>
         <translation>%1 ist verbunden: Er hält %2 von %3 Experten; %4 ms hin und zurück, %5 MB/s.</translation>

@@ -3525,11 +3525,6 @@
         <translation>các dòng có &quot;theta&quot; lớn hơn 0 và tăng dần</translation>
     </message>
     <message>
-        <source>a list of counts</source>
-        <comment>a_list_of_counts</comment>
-        <translation>một danh sách các số đếm</translation>
-    </message>
-    <message>
         <source>%1 is connected: it holds %2 of %3 experts; %4 ms there and back, %5 MB/s.</source>
         <comment>node_is_used</comment>
         <translation>%1 đã kết nối: máy giữ %2 trong %3 chuyên gia; %4 ms đi và về, %5 MB/s.</translation>

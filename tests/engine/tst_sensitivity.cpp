@@ -6,10 +6,10 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/files/file_writer.h"
 #include "engine/model/expert_strips.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quantizer.h"
@@ -51,9 +51,13 @@ Sensitivity small() {
 }
 
 std::string document(const std::string& errors) {
-    return R"({"format": "offstage-sensitivity", "version": 1, "model": "m", "source": "s", "n_layers": 1, )"
-           R"("n_experts": 2, "errors": )" +
-           errors + "}";
+    return R"({"source": "s", "n_layers": 1, "n_experts": 2, "errors": )" + errors + "}";
+}
+
+// Of all experts in one format.
+double loss_in(WeightType format, const Sensitivity& sensitivity, const Popularity& popularity) {
+    const auto n = static_cast<std::size_t>(sensitivity.n_layers * sensitivity.n_experts);
+    return predicted_loss(std::vector(n, format), sensitivity, popularity);
 }
 
 }  // namespace
@@ -79,18 +83,15 @@ class TestSensitivity : public QObject {
 
     void loss_isErrorSquaredByUse() {
         const Sensitivity s = small();
-        Popularity even = Popularity::uniform(2, 3, 2);
-        double all = 0;
-        for (std::int64_t e = 0; e < 3; ++e) all += s.loss(WeightType::kHqq4, 1, e, even);
-        QVERIFY(std::abs(all - (0.16 + 0.25 + 0.36) / 6) < 1e-12);
-        even.counts = {0, 50, 50, 10, 40, 50};
-        QCOMPARE(s.loss(WeightType::kHqq2, 0, 0, even), 0.0);  // never used
-        QVERIFY(std::abs(s.loss(WeightType::kHqq2, 0, 1, even) - 0.5 / 2) < 1e-12);
-        QCOMPARE(s.loss(WeightType::kBf16, 0, 1, even), 0.0);
+        Popularity popularity = Popularity::uniform(2, 3, 2);
+        QVERIFY(std::abs(loss_in(WeightType::kHqq4, s, popularity) - 0.91 / 6) < 1e-12);
+        popularity.counts = {0, 50, 50, 10, 40, 50};
+        const double used = 0.02 / 2 + 0.045 / 2 + 0.016 * 0.1 * 5 + 0.25 * 0.2 + 0.36 * 0.25;
+        QVERIFY(std::abs(loss_in(WeightType::kHqq4, s, popularity) - used) < 1e-12);
+        QCOMPARE(loss_in(WeightType::kBf16, s, popularity), 0.0);
         // A plan with every expert in one format of error e has loss e^2.
-        double whole = 0;
         const Sensitivity typical = Sensitivity::typical(2, 3);
-        for (std::int64_t i = 0; i < 6; ++i) whole += typical.loss(WeightType::kHqq3, i / 3, i % 3, even);
+        const double whole = loss_in(WeightType::kHqq3, typical, popularity);
         QVERIFY(std::abs(whole - std::pow(typical.error(WeightType::kHqq3, 0, 0), 2)) < 1e-12);
     }
 
@@ -143,28 +144,23 @@ class TestSensitivity : public QObject {
         }
     }
 
-    void kept_isFoundByItsModelAlone() {
+    void kept_isTheSame() {
         const QTemporaryDir folder;
-        const SensitivityCache cache(folder.path().toStdString());
-        ExpertGrid grid = read_model_spec(test::demoModel()).experts;
-        grid.n_layers = 2;
-        grid.n_experts = 3;
-        const Fingerprint model{1, 2};
-        QVERIFY(!cache.load(model, grid).has_value());
-        cache.store(model, "name", small());
-        const auto kept = cache.load(model, grid);
-        QVERIFY(kept.has_value());
-        QCOMPARE(kept->error(WeightType::kHqq2, 1, 2), 0.125);
-        QVERIFY(!cache.load(Fingerprint{1, 3}, grid).has_value());
-        grid.n_experts = 4;
-        QVERIFY(!cache.load(model, grid).has_value());
-        grid.n_experts = 3;
-        for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path().toStdString())) {
-            if (file.is_regular_file()) std::ofstream(file.path()) << "{";
+        const MeasurementStore store(folder.path().toStdString(), "sensitivity");
+        Sensitivity s = small();
+        s.formats[0].errors[3] = 0.1 + 0.2;
+        s.source = "quotes \"";
+        QCOMPARE(store.store("a", s), std::string());
+        Sensitivity kept;
+        QVERIFY(!store.load("b", kept));
+        QVERIFY(store.load("a", kept));
+        QCOMPARE(kept.source, s.source);
+        QCOMPARE(kept.formats.size(), s.formats.size());
+        for (const WeightType format : {WeightType::kHqq4, WeightType::kHqq2}) {
+            for (std::int64_t i = 0; i < 6; ++i) {
+                QCOMPARE(kept.error(format, i / 3, i % 3), s.error(format, i / 3, i % 3));
+            }
         }
-        QVERIFY(!cache.load(model, grid).has_value());
-        SensitivityCache("").store(model, "name", small());
-        QVERIFY(!SensitivityCache("").load(model, grid).has_value());
     }
 
     void modelFingerprints_differ_andAreTheModels() {
@@ -217,51 +213,30 @@ class TestSensitivity : public QObject {
         QVERIFY(*source->model_fingerprint() == whole);
     }
 
-    void file_writtenAndRead_isTheSame() {
-        const QTemporaryDir folder;
-        const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "new" / "s.json";
-        Sensitivity s = small();
-        s.formats[0].errors[3] = 0.1 + 0.2;
-        s.source = "quotes \" and \xff bytes";
-        QCOMPARE(write_file(file, to_json(s, "m")), std::string());
-        const Sensitivity read = read_sensitivity(file);
-        QCOMPARE(read.formats.size(), s.formats.size());
-        for (const WeightType format : {WeightType::kHqq4, WeightType::kHqq2}) {
-            for (std::int64_t i = 0; i < 6; ++i) {
-                QCOMPARE(read.error(format, i / 3, i % 3), s.error(format, i / 3, i % 3));
-            }
-        }
-    }
-
-    void parse_damaged_namesFileAndKey_data() {
+    void damaged_isRefused_data() {
         QTest::addColumn<QString>("text");
-        QTest::addColumn<QString>("message");
-        const auto row = [](const char* name, const std::string& text, const char* message) {
-            QTest::newRow(name) << QString::fromStdString(text) << QString(message);
+        QTest::addColumn<QString>("key");
+        const auto row = [](const char* name, const std::string& text, const char* key) {
+            QTest::newRow(name) << QString::fromStdString(text) << QString(key);
         };
-        row("not JSON", "{", "not valid JSON");
-        row("another format", R"({"format": "x"})", "\"format\" is \"x\"");
-        row("no errors", R"({"format": "offstage-sensitivity", "version": 1, "n_layers": 1, "n_experts": 1})",
-            "errors");
-        row("errors no object", document("[]"), "\"errors\" is a list of 0");
-        row("unknown weights", document(R"({"q5": [[1, 1]]})"), "\"q5\"");
-        row("a layer too many", document(R"({"hqq4": [[1, 1], [1, 1]]})"), "\"errors\".hqq4 is a list of 2");
-        row("an expert too few", document(R"({"hqq4": [[1]]})"), "\"errors\".hqq4[0] is a list of 1");
-        row("a text", document(R"({"hqq4": [[1, "1"]]})"), "\"errors\".hqq4[0][1] is \"1\"");
-        row("negative", document(R"({"hqq4": [[1, -1]]})"), "\"errors\".hqq4[0][1] is -1");
-        row("too large", document(R"({"hqq4": [[1, 11]]})"), "\"errors\".hqq4[0][1] is 11");
-        row("twice", document(R"({"hqq4": [[1, 1]], "hqq4": [[1, 1]]})"), "appears twice");
+        row("no errors", R"({"source": "s", "n_layers": 1, "n_experts": 1})", "errors");
+        row("errors no object", document("[]"), "errors");
+        row("an expert too many", document(R"({"HQQ4": [1, 1, 1]})"), "errors.HQQ4");
+        row("an expert too few", document(R"({"HQQ4": [1]})"), "errors.HQQ4");
+        row("a text", document(R"({"HQQ4": [1, "1"]})"), "errors.HQQ4");
+        row("negative", document(R"({"HQQ4": [1, -1]})"), "errors.HQQ4");
+        row("too large", document(R"({"HQQ4": [1, 11]})"), "errors.HQQ4");
     }
-    void parse_damaged_namesFileAndKey() {
+    void damaged_isRefused() {
         QFETCH(QString, text);
-        QFETCH(QString, message);
+        QFETCH(QString, key);
         try {
-            parse_sensitivity(text.toStdString(), "s.json");
+            tests::parse_stored<Sensitivity>(text.toStdString(), "s.json");
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
             QVERIFY2(QString(error.what()).startsWith("s.json: "), error.what());
-            QVERIFY2(QString(error.what()).contains(message), error.what());
+            QVERIFY2(QString(error.what()).contains("\"" + key + "\""), error.what());
         }
     }
 

@@ -568,8 +568,8 @@ class TestFileFaults : public QObject {
         };
         const auto keepSensitivity = [](double error) {
             return [error](const QString& folder) {
-                const engine::SensitivityCache cache(folder.toStdString());
-                return outcome(cache.store({1, 2}, "m", sensitivity(error)));
+                const engine::MeasurementStore store(folder.toStdString(), "sensitivity");
+                return outcome(store.store("a", sensitivity(error)));
             };
         };
         add({.name = QStringLiteral("calibration"), .write = calibrate(1)});
