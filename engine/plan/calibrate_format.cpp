@@ -14,6 +14,7 @@
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/quant/quantizer.h"
+#include "engine/quant/random_rows.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/packed.h"
 
@@ -60,11 +61,12 @@ class Locked {
 std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, std::size_t bytes, std::int64_t n,
                                               bool interleaved, std::byte* memory) {
     std::vector<kernels::ExpertView> samples;
-    kernels::ExpertLayout layout = wanted.grid.layout(wanted.format);
+    const kernels::ExpertLayout in_rows = wanted.grid.layout(wanted.format);
+    kernels::ExpertLayout layout = in_rows;
     layout.interleaved = interleaved;
     for (std::int64_t i = 0; i < n; ++i) {
         std::byte* const block = memory + static_cast<std::size_t>(i) * bytes;
-        wanted.pack(i, block);
+        fill_random_expert(in_rows, block);
         samples.push_back({block, layout});
     }
     return samples;
@@ -107,9 +109,10 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     // Without a device that shares the work, the CPU is often measured for a few tokens
     // only.
     const bool host_only = device.shares_host_memory();
-    std::int64_t largest = wanted.largest;
+    CalibrationRequest request = wanted;
     const auto host_key = [&] {
-        return key(false) + (largest < kFullCalibration ? "|up to " + std::to_string(largest) : std::string());
+        return key(false) +
+               (request.largest < kFullCalibration ? "|up to " + std::to_string(request.largest) : std::string());
     };
     std::optional<CostTable> kept;
     if (!wanted.anew) {
@@ -124,7 +127,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
             find(key(probe.pinned()));
         }
         // Those of fewer tokens would never be found behind these.
-        if (host_only && kept) largest = std::max(largest, kFullCalibration);
+        if (host_only && kept) request.largest = std::max(request.largest, kFullCalibration);
         if (host_only) find(host_key());
     }
     // For a check and a measurement alike.
@@ -132,7 +135,6 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     std::vector<std::byte*> slots;
     std::optional<Locked> memory;
     std::vector<kernels::ExpertView> samples;
-    CalibrationRequest request;
     // Each call puts the samples at other places of memory, which caches may serve
     // better.
     const auto prepare = [&] {
@@ -152,13 +154,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         memory.emplace(device, static_cast<std::size_t>(n_samples) * bytes);
         samples = fill_samples(wanted, bytes, n_samples, host.wants_interleaved(), memory->data());
         request.experts = samples;
-        request.format = wanted.format;
         request.device_slots = slots;
         request.pinned = memory->pinned();
         request.n_active = wanted.grid.n_active;
-        request.largest = largest;
-        request.budget_s = wanted.budget_s;
-        request.timer = wanted.timer;
     };
     const auto holds = [&](CostTable& table) {
         bool quiet = false;

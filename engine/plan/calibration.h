@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,7 +15,6 @@
 #include "engine/plan/measurement_store.h"
 #include "engine/plan/repeated_time.h"
 #include "kernels/thread_pool.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 
@@ -93,21 +91,15 @@ CostPlace place_of(const Backend& device, const CpuOperations& host);
 // computes comes behind its shape.
 std::string cost_key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid, bool pinned = true);
 
-// The costs of one format of a model's experts, stored or measured now.
-struct FormatCalibration {
-    kernels::WeightType format = kernels::WeightType::kBf16;
+// The costs of one format of a model's experts, stored or measured now. What the grid and
+// the memory decide of the request is filled in.
+struct FormatCalibration : CalibrationRequest {
     ExpertGrid grid;
-    std::int64_t largest = kFullCalibration;
-    double budget_s = 3.0;
-    // Fills a block of grid.expert_bytes(format) with the n-th sample: some expert in the
-    // format, or as many similar bytes.
-    std::function<void(std::int64_t n, std::byte* block)> pack;
-    bool anew = false;    // ignores stored costs
-    bool checks = true;   // times stored costs again
-    ExpertTimer timer{};  // tests: in the place of the CPU
+    bool anew = false;   // ignores stored costs
+    bool checks = true;  // times stored costs again
 };
 
-// calibrate() for experts in one format, in memory that is page-locked if the system
+// calibrate() for random experts in one format, in memory that is page-locked if the system
 // allows it, with a slot on the device if that has room for one (otherwise only the CPU
 // is measured, and nothing is stored). Stored costs that are old, in doubt or fail
 // check_costs() are measured anew; for the last case the cache gets a note. If the device

@@ -308,9 +308,6 @@ void StoredAs<CostTable>::write(const CostTable& table, json& out) {
            {"sync_us", table.sync_us},
            {"cpu_slowdown", table.cpu_slowdown},
            {"copy_slowdown", table.copy_slowdown},
-           {"disk_read_us", table.disk.us},
-           {"disk_cpu_us", table.disk.cpu_us},
-           {"disk_latency_us", table.disk.latency_us},
            {"measured_at", table.measured_at},
            {"disturbed", table.disturbed},
            {"doubt", static_cast<int>(table.doubt)}};
@@ -337,9 +334,6 @@ CostTable StoredAs<CostTable>::read(const JsonFields& fields) {
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
-    table.disk.us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
-    table.disk.cpu_us = fields.number("disk_cpu_us", 0, kLongestUs, 0.0);
-    table.disk.latency_us = fields.number("disk_latency_us", 0, kLongestUs, 0.0);
     return table;
 }
 

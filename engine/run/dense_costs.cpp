@@ -380,20 +380,6 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
     return costs;
 }
 
-DenseCosts kept_or_measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                                  const MeasurementStore& cache, const std::stop_token& stop, bool anew, bool checks) {
-    const CostPlace place = place_of(device, operations);
-    return kept_or_measured(
-        known_dense_costs(model, place, nullptr, cache), anew || checks,
-        [&](DenseCosts& kept) { return !anew && dense_costs_hold(model, kept, device, operations, cache, stop); },
-        [&](CostDoubt doubt) {
-            DenseCosts costs = measured_dense(model, device, operations, stop);
-            costs.doubt = doubt;
-            cache.store(dense_key(model, place), costs);
-            return costs;
-        });
-}
-
 }  // namespace
 
 DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile) {
@@ -470,13 +456,19 @@ DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperati
                        const MeasurementStore& cache, const std::stop_token& stop, bool anew, bool checks) {
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
         return account_dense(model, emulated->profile());
+    CpuBackend cpu(operations.pool(), operations.form(), DenseProbe::kPlentyBytes);  // beside the budget
+    Backend& where = device.shares_host_memory() ? cpu : device;
+    const CostPlace place = place_of(where, operations);
     try {
-        if (!device.shares_host_memory()) {
-            return kept_or_measured_dense(model, device, operations, cache, stop, anew, checks);
-        }
-        CpuBackend cpu(operations.pool(), operations.form(),
-                       DenseProbe::kPlentyBytes);  // beside the budget: given back at once
-        return kept_or_measured_dense(model, cpu, operations, cache, stop, anew, checks);
+        return kept_or_measured(
+            known_dense_costs(model, place, nullptr, cache), anew || checks,
+            [&](DenseCosts& kept) { return !anew && dense_costs_hold(model, kept, where, operations, cache, stop); },
+            [&](CostDoubt doubt) {
+                DenseCosts costs = measured_dense(model, where, operations, stop);
+                costs.doubt = doubt;
+                cache.store(dense_key(model, place), costs);
+                return costs;
+            });
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return {};

@@ -16,7 +16,6 @@
 #include "engine/plan/repeated_time.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/quant/quantizer.h"
-#include "engine/quant/random_rows.h"
 #include "engine/run/forward.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
@@ -47,13 +46,6 @@ std::int64_t reserve_for_experts(Backend& device, const ModelSpec& spec, kernels
             if (error.kind() != ErrorKind::kOutOfMemory || n == 1) throw;
         }
     }
-}
-
-void set_format(FormatCalibration& wanted, kernels::WeightType format) {
-    wanted.format = format;
-    wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
-        fill_random_expert(layout, block);
-    };
 }
 
 std::optional<kernels::ProductForm> asked_form(ComputeMode compute) {
@@ -227,6 +219,7 @@ bool Measurements::interleaves(std::optional<kernels::ProductForm> form) const {
 // What calibrations of the model's experts are asked with, on random weights.
 FormatCalibration Measurements::random_experts(const Machine& machine, const Effort& effort) const {
     FormatCalibration wanted;
+    wanted.format = master_;
     wanted.grid = spec_.experts;
     wanted.checks = request_.checks_costs;
     wanted.anew = effort.anew;
@@ -287,7 +280,7 @@ CostModel Measurements::costs(const Machine& machine, const std::vector<kernels:
     FormatCalibration wanted = random_experts(machine, effort);
     const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&machine.device);
     const auto table_of = [&](kernels::WeightType format, bool* measured) {
-        set_format(wanted, format);
+        wanted.format = format;
         const auto calibrated = [&](Backend& device) {
             return calibrate_format(device, machine.host, wanted, kept_, measuring(machine.progress), machine.stop,
                                     measured);
@@ -332,7 +325,6 @@ bool Measurements::doubt(const Backend& device, const CpuOperations& host, const
 
 CostTable Measurements::remeasured(const Machine& machine) {
     FormatCalibration wanted = random_experts(machine, {.anew = true});
-    set_format(wanted, master_);
     const auto calibrated = [&](Backend& device, const MeasurementStore& store) {
         return calibrate_format(device, machine.host, wanted, store, measuring(machine.progress), machine.stop);
     };

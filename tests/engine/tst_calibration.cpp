@@ -114,24 +114,14 @@ double executed_us(Fixture& f, const Schedule& schedule) {
     return us;
 }
 
-// One format's samples: any bytes that are no denormals will do.
-struct FormatRequest {
-    FormatRequest() {
-        request.format = kernels::WeightType::kHqq4;
-        request.grid = grid();
-        request.largest = 4;
-        request.checks = false;
-        request.pack = [this](std::int64_t, std::byte* block) {
-            std::memset(block, 0x35, grid().expert_bytes(request.format));
-            ++n_packed;
-        };
-    }
-    FormatRequest(const FormatRequest&) = delete;
-    FormatRequest& operator=(const FormatRequest&) = delete;
-
+FormatCalibration small_request() {
     FormatCalibration request;
-    int n_packed = 0;
-};
+    request.format = kernels::WeightType::kHqq4;
+    request.grid = grid();
+    request.largest = 4;
+    request.checks = false;
+    return request;
+}
 
 // Records the reads, and whether they were cold.
 class Disk final : public WeightSource, public ColdExperts {
@@ -382,19 +372,16 @@ class TestCalibration : public QObject {
         const QTemporaryDir folder;
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
-        FormatRequest wanted;
+        FormatCalibration wanted = small_request();
         bool measured = false;
-        const CostTable first = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+        const CostTable first = calibrate_format(f.device, f.operations, wanted, cache, {}, {}, &measured);
         QVERIFY(measured && first.has_accelerator() && first.pinned);
         QCOMPARE(first.weight_type, std::string("HQQ4"));
         QCOMPARE(first.expert_bytes, grid().expert_bytes(kernels::WeightType::kHqq4));
         QVERIFY(isNear(first.weight_copy_us, profile().copy_us(static_cast<double>(first.expert_bytes))));
-        QVERIFY(wanted.n_packed >= 2);
         QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{kExpertBytes});  // its slot went back
-        const int n_packed = wanted.n_packed;
-        const CostTable second = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+        const CostTable second = calibrate_format(f.device, f.operations, wanted, cache, {}, {}, &measured);
         QVERIFY(!measured && same(first, second));
-        QCOMPARE(wanted.n_packed, n_packed);
         // Copies from memory that is not page-locked are measured separately, and so is
         // another format.
         CostTable none;
@@ -410,10 +397,10 @@ class TestCalibration : public QObject {
         const QTemporaryDir folder;
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f((kExpertBytes + 255) / 256 * 256 + 4096);
-        FormatRequest wanted;
+        FormatCalibration wanted = small_request();
         for (int i = 0; i < 2; ++i) {
             bool measured = false;
-            const CostTable t = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+            const CostTable t = calibrate_format(f.device, f.operations, wanted, cache, {}, {}, &measured);
             QVERIFY(measured && !t.has_accelerator() && !t.cpu_expert.empty());
         }
     }
@@ -423,10 +410,10 @@ class TestCalibration : public QObject {
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
-        FormatRequest wanted;
+        FormatCalibration wanted = small_request();
         const auto table = [&](std::int64_t largest, bool& measured) {
-            wanted.request.largest = largest;
-            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
+            wanted.largest = largest;
+            return calibrate_format(cpu, f.operations, wanted, cache, {}, {}, &measured);
         };
         bool measured = false;
         const CostTable two = table(2, measured);
@@ -437,7 +424,7 @@ class TestCalibration : public QObject {
         // A measurement with everything serves as well.
         CostTable full = two;
         full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
-        cache.store(cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false), full);
+        cache.store(cost_key(place_of(cpu, f.operations), wanted.format, grid(), false), full);
         QVERIFY(same(table(2, measured), full) && !measured);
     }
 
@@ -467,15 +454,12 @@ class TestCalibration : public QObject {
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
-        FormatRequest wanted;
-        wanted.request.checks = true;
-        wanted.request.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
+        FormatCalibration wanted = small_request();
+        wanted.checks = true;
+        wanted.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
         bool measured = false;
-        const auto table = [&] {
-            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
-        };
-        const std::string key =
-            cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false) + "|up to 4";
+        const auto table = [&] { return calibrate_format(cpu, f.operations, wanted, cache, {}, {}, &measured); };
+        const std::string key = cost_key(place_of(cpu, f.operations), wanted.format, grid(), false) + "|up to 4";
         CostTable first = table();
         QVERIFY(measured && first.cpu_expert.front().us == 50.0);
         for (CostPoint& point : first.cpu_expert) point.us *= kept;
@@ -508,16 +492,16 @@ class TestCalibration : public QObject {
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
-        FormatRequest wanted;
-        wanted.request.checks = true;
-        wanted.request.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
+        FormatCalibration wanted = small_request();
+        wanted.checks = true;
+        wanted.timer = [](std::int64_t n) { return 50.0 * static_cast<double>(n); };
         bool measured = false;
         const auto us_of_load = [&](std::int64_t largest) {
-            wanted.request.largest = largest;
-            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured).cpu_expert.back().us;
+            wanted.largest = largest;
+            return calibrate_format(cpu, f.operations, wanted, cache, {}, {}, &measured).cpu_expert.back().us;
         };
         const double us = us_of_load(kFullCalibration);
-        const std::string key = cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false);
+        const std::string key = cost_key(place_of(cpu, f.operations), wanted.format, grid(), false);
         CostTable full;
         QVERIFY(cache.load(key, full));
         for (CostPoint& point : full.cpu_expert) point.us *= 9;
@@ -538,20 +522,18 @@ class TestCalibration : public QObject {
         const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
-        FormatRequest wanted;
-        wanted.request.largest = kFullCalibration;
-        wanted.request.budget_s = 0.01;
+        FormatCalibration wanted = small_request();
+        wanted.largest = kFullCalibration;
+        wanted.budget_s = 0.01;
         bool measured = false;
-        const auto table = [&] {
-            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
-        };
+        const auto table = [&] { return calibrate_format(cpu, f.operations, wanted, cache, {}, {}, &measured); };
         CostTable slow = table();
         QVERIFY(measured);
         for (CostPoint& point : slow.cpu_expert) point.us += 1e9;  // as on a busy machine
-        const std::string key = cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false);
+        const std::string key = cost_key(place_of(cpu, f.operations), wanted.format, grid(), false);
         cache.store(key, slow);
         QVERIFY(same(table(), slow) && !measured);
-        wanted.request.anew = true;
+        wanted.anew = true;
         const CostTable anew = table();
         QVERIFY(measured && anew.cpu_expert.front().us < slow.cpu_expert.front().us);
         CostTable kept;
