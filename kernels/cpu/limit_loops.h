@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu_features.h"
+
 namespace offstage::kernels::limit_loops {
 
 // Reads n_streams consecutive pieces of n_bytes each (a multiple of 256; at any address)
@@ -22,20 +24,19 @@ Loop best_f32();
 Loop best_bf16();
 Loop best_int8();
 
-std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams);
-std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes, int n_streams);
-std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes, int n_streams);
-double f32_scalar(std::int64_t n_rounds);
-double f32_avx2(std::int64_t n_rounds);
-double f32_avx512(std::int64_t n_rounds);
-double bf16_avx2(std::int64_t n_rounds);
-double bf16_avx512(std::int64_t n_rounds);
+// Those of one instruction set.
+struct Loops {
+    Read read;
+    Loop f32, bf16, int8, int8_vnni;
+    bool CpuFeatures::*has_vnni;
+};
+namespace avx2 {
+extern const Loops kLoops;
+}
+namespace avx512 {
+extern const Loops kLoops;
+}
 double bf16_avx512_bf16(std::int64_t n_rounds);
-double int8_scalar(std::int64_t n_rounds);
-double int8_avx2(std::int64_t n_rounds);
-double int8_avx2_vnni(std::int64_t n_rounds);
-double int8_avx512(std::int64_t n_rounds);
-double int8_avx512_vnni(std::int64_t n_rounds);
 
 constexpr int kChains = 12;  // hides four cycles of latency on up to three units
 

@@ -7,10 +7,10 @@
 namespace offstage::kernels::limit_loops {
 
 namespace {
-constexpr int kScalarLanes = 4;
-}
 
-std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams) {
+constexpr int kScalarLanes = 4;
+
+std::uint64_t read(const std::byte* data, std::int64_t n_bytes, int n_streams) {
     std::uint64_t sums[8] = {};
     for (std::int64_t i = 0; i < n_bytes; i += 256) {
         for (int stream = 0; stream < n_streams; ++stream) {
@@ -28,7 +28,7 @@ std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_str
 }
 
 // Lanes that a compiler for the baseline can keep in its vector registers.
-double f32_scalar(std::int64_t n_rounds) {
+double f32(std::int64_t n_rounds) {
     float chains[kChains][kScalarLanes];
     for (int c = 0; c < kChains; ++c) {
         for (int lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = static_cast<float>(c + lane);
@@ -45,7 +45,7 @@ double f32_scalar(std::int64_t n_rounds) {
     return sum;
 }
 
-double int8_scalar(std::int64_t n_rounds) {
+double int8(std::int64_t n_rounds) {
     std::uint32_t chains[kChains][kScalarLanes];
     for (std::uint32_t c = 0; c < kChains; ++c) {
         for (std::uint32_t lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = c + lane;
@@ -64,41 +64,40 @@ double int8_scalar(std::int64_t n_rounds) {
     return sum;
 }
 
+constexpr Loop kScalarF32 = {f32, 2.0 * kChains* kScalarLanes};
+constexpr Loop kScalarInt8 = {int8, 2.0 * kChains* kScalarLanes};
+constexpr Loops kScalarLoops = {read, kScalarF32, kScalarF32, kScalarInt8, kScalarInt8, &CpuFeatures::avx_vnni};
+
+const Loops& best_loops() {
+    if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx512")) {
+        if (cpu_features().avx512) return avx512::kLoops;
+    }
+    if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx2")) {
+        if (cpu_features().avx2) return avx2::kLoops;
+    }
+    return kScalarLoops;
+}
+
+}  // namespace
+
 Read best_read() {
-#if defined(__x86_64__)
-    if (cpu_features().avx512) return read_avx512;
-    if (cpu_features().avx2) return read_avx2;
-#endif
-    return read_scalar;
+    return best_loops().read;
 }
 
 Loop best_f32() {
-#if defined(__x86_64__)
-    if (cpu_features().avx512) return {f32_avx512, 2.0 * kChains * 16};
-    if (cpu_features().avx2) return {f32_avx2, 2.0 * kChains * 8};
-#endif
-    return {f32_scalar, 2.0 * kChains * kScalarLanes};
+    return best_loops().f32;
 }
 
 Loop best_bf16() {
-#if defined(__x86_64__)
     if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx512_bf16")) {
         if (cpu_features().avx512_bf16) return {bf16_avx512_bf16, 4.0 * kChains * 16};
     }
-    if (cpu_features().avx512) return {bf16_avx512, 2.0 * kChains * 16};
-    if (cpu_features().avx2) return {bf16_avx2, 2.0 * kChains * 8};
-#endif
-    return {f32_scalar, 2.0 * kChains * kScalarLanes};
+    return best_loops().bf16;
 }
 
 Loop best_int8() {
-#if defined(__x86_64__)
-    if (cpu_features().avx512_vnni) return {int8_avx512_vnni, 2.0 * kChains * 64};
-    if (cpu_features().avx512) return {int8_avx512, 2.0 * kChains * 64};
-    if (cpu_features().avx_vnni) return {int8_avx2_vnni, 2.0 * kChains * 32};
-    if (cpu_features().avx2) return {int8_avx2, 2.0 * kChains * 32};
-#endif
-    return {int8_scalar, 2.0 * kChains * kScalarLanes};
+    const Loops& loops = best_loops();
+    return cpu_features().*loops.has_vnni ? loops.int8_vnni : loops.int8;
 }
 
 }  // namespace offstage::kernels::limit_loops
