@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/bf16_attention.h"
+#include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/simd_avx512.h"
 // The templates below use the names of the header above.
 #include "kernels/cpu/operations.h"
@@ -26,17 +27,7 @@ constexpr std::int64_t lines_of(std::int64_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-struct PairCall {
-    const float* q;
-    std::int64_t q_stride;
-    KvHead kv;
-    std::int64_t first_key;
-    std::int64_t n_queries;
-    std::int64_t n_keys;
-    float scale;
-    float* out;
-    std::int64_t out_stride;
-    QueryRows rows;
+struct PairCall : AttentionRows {
     // Parts of the scratch.
     Word* queries;        // (n_queries, key_dim / 2)
     Word* keys;           // (key_dim / 2, kBlock)
@@ -45,10 +36,6 @@ struct PairCall {
     Word* probabilities;  // (kPairedQueries, kBlock / 2)
     float* largest;       // n_queries
     float* sum;           // n_queries
-
-    std::int64_t n_seen(std::int64_t query) const {
-        return rows == QueryRows::kHeads ? n_keys : n_keys - n_queries + query + 1;
-    }
 };
 
 __attribute__((always_inline)) inline __m512bh pairs(Vector words) {
@@ -192,26 +179,9 @@ void attend_block(const PairCall& call, std::int64_t begin, int n) {
     // The first query that sees the block's first key.
     const std::int64_t first = call.rows == QueryRows::kHeads ? 0 : begin - (call.n_keys - call.n_queries);
     for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kPairedQueries) {
-        switch (call.n_queries - query) {
-            case 1:
-                attend_group<1>(call, query, begin, n);
-                break;
-            case 2:
-                attend_group<2>(call, query, begin, n);
-                break;
-            case 3:
-                attend_group<3>(call, query, begin, n);
-                break;
-            case 4:
-                attend_group<4>(call, query, begin, n);
-                break;
-            case 5:
-                attend_group<5>(call, query, begin, n);
-                break;
-            default:
-                attend_group<kPairedQueries>(call, query, begin, n);
-                break;
-        }
+        with_number<kPairedQueries>(call.n_queries - query, [&](auto n_queries) {
+            attend_group<decltype(n_queries)::value>(call, query, begin, n);
+        });
     }
 }
 
@@ -224,16 +194,8 @@ void attention_of_pairs(const float* q, std::int64_t q_stride, const KvHead& kv,
                         std::int64_t n_queries, std::int64_t n_keys, float scale, const float* sinks, float* out,
                         std::int64_t out_stride, QueryRows rows, std::byte* scratch) {
     PairCall call{};
-    call.q = q;
-    call.q_stride = q_stride;
-    call.kv = kv;
-    call.first_key = first_key;
-    call.n_queries = n_queries;
-    call.n_keys = n_keys;
-    call.scale = scale;
-    call.out = out;
-    call.out_stride = out_stride;
-    call.rows = rows;
+    static_cast<AttentionRows&>(call) = {q,     q_stride, kv,  first_key,  n_queries, n_keys,
+                                         scale, sinks,    out, out_stride, rows};
     const auto take = [&](std::int64_t bytes) {
         std::byte* const part = scratch;
         scratch += lines_of(bytes);

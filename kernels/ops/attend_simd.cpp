@@ -22,18 +22,7 @@ constexpr int kBlockKeys = 64;
 static_assert(kBlockKeys == kKvBlockTokens);  // a block of the walk lies in one block of the cache
 constexpr std::int64_t kTransposeFromQueries = 8;
 
-struct AttentionCall {
-    const float* q;
-    std::int64_t q_stride;
-    KvHead kv;
-    std::int64_t first_key;
-    std::int64_t n_queries;
-    std::int64_t n_keys;
-    float scale;
-    const float* sinks;
-    float* out;
-    std::int64_t out_stride;
-    QueryRows rows;
+struct AttentionCall : AttentionRows {
     // Parts of the scratch.
     float* largest;          // n_queries
     float* sum;              // n_queries
@@ -41,11 +30,6 @@ struct AttentionCall {
     float* transposed_keys;  // (key_dim, kBlockKeys)
     float* wide_keys;        // (kBlockKeys, key_dim)
     float* wide_values;      // (kBlockKeys, value_dim)
-
-    // The number of the sequence's keys that a query sees.
-    std::int64_t n_seen(std::int64_t query) const {
-        return rows == QueryRows::kHeads ? n_keys : n_keys - n_queries + query + 1;
-    }
 };
 
 // Keys [begin, begin + n) and their values: a block of the cache or a part of one. Rows
@@ -335,36 +319,14 @@ void attend_block(const AttentionCall& call, const KeyBlock<Value>& block, bool 
     const int group = transposed ? kGroupQueries : kGroupHeads;
     for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += group) {
         const std::int64_t n_rest = call.n_queries - query;
-        switch (n_rest < group ? n_rest : group) {
-            case 1:
-                attend_group<1>(call, query, block, transposed);
-                break;
-            case 2:
-                attend_group<2>(call, query, block, transposed);
-                break;
-            case 3:
-                attend_group<3>(call, query, block, transposed);
-                break;
-            case 4:
-                attend_group<4>(call, query, block, transposed);
-                break;
-            case 5:
-                attend_group<5>(call, query, block, transposed);
-                break;
-            case 6:
-                attend_group<6>(call, query, block, transposed);
-                break;
-            case 7:
-                attend_group<7>(call, query, block, transposed);
-                break;
-            default:
-                attend_group<8>(call, query, block, transposed);
-                break;
-        }
+        with_number<kMostQueries>(n_rest < group ? n_rest : group,
+                                  [&](auto n) { attend_group<decltype(n)::value>(call, query, block, transposed); });
     }
 }
 
-void attend(AttentionCall call, QueryOrder order, float* scratch) {
+void attend(const AttentionRows& rows, QueryOrder order, float* scratch) {
+    AttentionCall call{};
+    static_cast<AttentionRows&>(call) = rows;
     call.largest = scratch;
     call.sum = call.largest + call.n_queries;
     call.probabilities = call.sum + call.n_queries;
@@ -410,19 +372,7 @@ namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
                std::int64_t n_keys, float scale, const float* sinks, float* out, std::int64_t out_stride,
                QueryRows rows, QueryOrder order, float* scratch) {
-    AttentionCall call{};
-    call.q = q;
-    call.q_stride = q_stride;
-    call.kv = kv;
-    call.first_key = first_key;
-    call.n_queries = n_queries;
-    call.n_keys = n_keys;
-    call.scale = scale;
-    call.sinks = sinks;
-    call.out = out;
-    call.out_stride = out_stride;
-    call.rows = rows;
-    attend(call, order, scratch);
+    attend({q, q_stride, kv, first_key, n_queries, n_keys, scale, sinks, out, out_stride, rows}, order, scratch);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET
