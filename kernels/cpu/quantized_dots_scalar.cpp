@@ -166,21 +166,17 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
     const WeightView w1 = expert.gate();
     const WeightView w3 = expert.up();
     const ExpertBiases biases = expert.biases();
+    add_output_biases(expert, scale, n_tokens, neuron_begin, out);
     for (int t = 0; t < n_tokens; ++t, out += n) {
         const RoundedInputs rounded(inputs[t], n);
-        for (std::int64_t i = 0; biases.down != nullptr && neuron_begin == 0 && i < n; ++i) {
-            out[i] += scale[t] * biases.down[i];
-        }
         for (std::int64_t first = neuron_begin; first < neuron_end; first += kRoundedNeurons) {
             const std::int64_t count = std::min(kRoundedNeurons, neuron_end - first);
             float activations[kRoundedNeurons] = {};
             std::int64_t neurons[kRoundedNeurons] = {};
             for (std::int64_t j = 0; j < count; ++j) {
                 neurons[j] = first + j;
-                const float gate =
-                    dot_rounded(w1, first + j, rounded) + (biases.gate != nullptr ? biases.gate[first + j] : 0.0f);
-                const float up =
-                    dot_rounded(w3, first + j, rounded) + (biases.up != nullptr ? biases.up[first + j] : 0.0f);
+                const float gate = dot_rounded(w1, first + j, rounded) + bias_of(biases.gate, first + j);
+                const float up = dot_rounded(w3, first + j, rounded) + bias_of(biases.up, first + j);
                 activations[j] = scale[t] * activation(expert.layout.spec, gate, up);
             }
             add_rounded_columns(expert.down(), activations, neurons, count, out);
@@ -197,11 +193,9 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
     const ExpertBiases biases = expert.biases();
     std::vector<bool> read(static_cast<std::size_t>(neuron_end - neuron_begin));
     counts.neurons += static_cast<std::uint64_t>(n_tokens) * read.size();
+    add_output_biases(expert, scale, n_tokens, neuron_begin, out);
     for (int t = 0; t < n_tokens; ++t, out += n) {
         const RoundedInputs rounded(inputs[t], n);
-        for (std::int64_t i = 0; biases.down != nullptr && neuron_begin == 0 && i < n; ++i) {
-            out[i] += scale[t] * biases.down[i];
-        }
         for (std::int64_t first = neuron_begin; first < neuron_end; first += kChosenTogether) {
             const std::int64_t end = std::min(first + kChosenTogether, neuron_end);
             float activations[kRoundedNeurons] = {};
@@ -214,12 +208,12 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
             };
             for (std::int64_t neuron = first; neuron < end; ++neuron) {
                 const std::int64_t j = expert.place(neuron);
-                const float gate = dot_rounded(w1, j, rounded) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
+                const float gate = dot_rounded(w1, j, rounded) + bias_of(biases.gate, j);
                 const bool active = !is_left_out(activated(layout.spec, gate), layout.spec.theta);
                 if (active) {
                     read[static_cast<std::size_t>(neuron - neuron_begin)] = true;
                     ++counts.active;
-                    const float up = dot_rounded(w3, j, rounded) + (biases.up != nullptr ? biases.up[j] : 0.0f);
+                    const float up = dot_rounded(w3, j, rounded) + bias_of(biases.up, j);
                     activations[count] = scale[t] * activation(layout.spec, gate, up);
                     neurons[count++] = j;
                 }
@@ -240,20 +234,9 @@ std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* con
                                   std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
                                   std::uint64_t& active) {
     const WeightView w1 = expert.gate();
-    const float* const bias = expert.biases().gate;
-    std::int64_t n_chosen = 0;
-    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
-        bool any = false;
-        for (int t = 0; t < n_tokens; ++t) {
-            const float gate = dot_rounded(w1, j, RoundedInputs(inputs[t], expert.layout.hidden_dim)) +
-                               (bias != nullptr ? bias[j] : 0.0f);
-            if (is_left_out(activated(expert.layout.spec, gate), expert.layout.spec.theta)) continue;
-            ++active;
-            any = true;
-        }
-        if (any) chosen[n_chosen++] = static_cast<std::int32_t>(j);
-    }
-    return n_chosen;
+    return choose_neurons(expert, n_tokens, neuron_begin, neuron_end, chosen, active, [&](std::int64_t j, int t) {
+        return dot_rounded(w1, j, RoundedInputs(inputs[t], expert.layout.hidden_dim));
+    });
 }
 
 }  // namespace offstage::kernels::scalar

@@ -118,4 +118,37 @@ inline float activation(const ExpertSpec& spec, float gate, float up) {
     return factor * (spec.activation == Activation::kClamped ? std::clamp(up, -spec.limit, spec.limit) + 1.0f : up);
 }
 
+inline float bias_of(const float* biases, std::int64_t i) {
+    return biases != nullptr ? biases[i] : 0.0f;
+}
+
+// The biases of outputs count once for each token: with the expert's first neuron.
+inline void add_output_biases(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t neuron_begin,
+                              float* out) {
+    const std::int64_t n = expert.layout.hidden_dim;
+    const float* const biases = expert.biases().down;
+    for (int t = 0; biases != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases[i];
+    }
+}
+
+// ChosenNeuronsOf by gate(neuron, token), without biases.
+template <typename Gate>
+std::int64_t choose_neurons(const ExpertView& expert, int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end,
+                            std::int32_t* chosen, std::uint64_t& active, const Gate& gate) {
+    const ExpertSpec& spec = expert.layout.spec;
+    const float* const biases = expert.biases().gate;
+    std::int64_t n_chosen = 0;
+    for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
+        bool any = false;
+        for (int t = 0; t < n_tokens; ++t) {
+            if (is_left_out(activated(spec, gate(j, t) + bias_of(biases, j)), spec.theta)) continue;
+            ++active;
+            any = true;
+        }
+        if (any) chosen[n_chosen++] = static_cast<std::int32_t>(j);
+    }
+    return n_chosen;
+}
+
 }  // namespace offstage::kernels::scalar
