@@ -82,6 +82,7 @@ Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t s
 
 void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times) {
     LayerEvent event;
+    static_cast<LayerCounts&>(event) = times;
     event.step = step_;
     event.layer = layer;
     event.n_tokens = static_cast<std::int32_t>(n_tokens_);
@@ -97,19 +98,6 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.predicted_copy_us = static_cast<float>(schedule.copy_us);
     event.predicted_cpu_us = static_cast<float>(schedule.cpu_us);
     event.predicted_layer_us = static_cast<float>(schedule.makespan_us);
-    event.bytes_copied = times.bytes_copied;
-    event.guessed_copies = times.guessed_copies;
-    event.used_guesses = times.used_guesses;
-    event.admissions = times.admissions;
-    event.neurons = times.neurons;
-    event.active_neurons = times.active_neurons;
-    event.sparse_copies = times.sparse_copies;
-    event.copy_bytes_saved = times.copy_bytes_saved;
-    event.needed_neurons = static_cast<std::uint32_t>(times.sparse.needed);
-    event.held_neurons = static_cast<std::uint32_t>(times.sparse.held);
-
-    event.device_read_bytes = times.device_read_bytes;
-    event.host_read_bytes = times.host_read_bytes;
 
     assignment_events_.clear();
     double gpu_tokens = 0, cpu_tokens = 0;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/dispatch/live_comparison.h"
@@ -22,7 +21,7 @@
 namespace offstage::engine {
 
 // The measured times of a step's layers, as far as they can be measured.
-struct LayerTimes {
+struct LayerTimes : LayerCounts {
     // Whether the device's times (attention, gpu, layer, loading) are this step's;
     // otherwise they are the layer's last measured ones.
     bool measured = true;
@@ -30,12 +29,6 @@ struct LayerTimes {
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
     double layer_us = 0;
     LoadingTimes loading;
-    std::uint64_t bytes_copied = 0;
-    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;            // as in LayerEvent
-    std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
-    std::uint64_t neurons = 0, active_neurons = 0;                       // as in LayerEvent
-    std::uint16_t sparse_copies = 0;                                     // as in LayerEvent
-    std::uint64_t copy_bytes_saved = 0;                                  // as in LayerEvent
     SparseCopies::Work sparse;
 };
 

@@ -10,6 +10,7 @@
 #include "engine/experts/neuron_cache.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/plan/cost_model.h"
+#include "engine/telemetry/layer_event.h"
 
 namespace offstage::engine {
 
@@ -19,11 +20,7 @@ namespace offstage::engine {
 class ExpertCopier {
   public:
     // The moves of a layer, as in LayerEvent.
-    struct Moves {
-        std::uint64_t bytes_copied = 0;
-        std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
-        std::uint16_t sparse_copies = 0;
-        std::uint64_t copy_bytes_saved = 0;
+    struct Moves : CopyCounts {
         std::uint64_t unread_bytes = 0;     // of experts computed on the device without all of their neurons
         DeviceEvent first_copy, last_copy;  // on demand
         bool copied_on_demand = false;

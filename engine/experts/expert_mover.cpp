@@ -304,11 +304,11 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
                 a.target = ExecutionTarget::kCopy;  // no hit
         }
     } else {
-        copier_.moves().used_guesses = static_cast<std::uint16_t>(early_.size() + n_completed_);
+        copier_.moves().used_guesses = early_.size() + n_completed_;
     }
     admission_.add_calls(layer_, loads);
     if (!admission_.keeps_copies()) return;
-    std::uint16_t& admissions = copier_.moves().admissions;
+    std::uint64_t& admissions = copier_.moves().admissions;
     for (const Early& early : early_) {
         if (admission_.admit(early.expert, early.slot)) ++admissions;
     }

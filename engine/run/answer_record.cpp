@@ -46,9 +46,7 @@ void AnswerRecord::report(DeviceReport& report) const {
     const DispatchTotals& totals = model_->dispatcher().totals();
     // On the CPU a hit is an expert that is in RAM; which ones those are does not change.
     report.hit_rate = device.shares_host_memory() ? model_->summary().expected_hit_rate : totals.hit_rate();
-    report.bytes_copied = totals.bytes_copied;
-    report.sparse_copies = totals.sparse_copies;
-    report.copy_bytes_saved = totals.copy_bytes_saved;
+    static_cast<CopyCounts&>(report) = totals;
     report.neuron_hit_rate = totals.neuron_hit_rate();
     report.loading = totals.loading;
     if (totals.steps_us > 0) {
@@ -58,9 +56,6 @@ void AnswerRecord::report(DeviceReport& report) const {
     report.decode_policy = name_of(model_->dispatcher().decode_policy());
     const auto& decisions = model_->dispatcher().decisions();
     report.decisions.assign(decisions.begin(), decisions.end());
-    report.guessed_copies = totals.guessed_copies;
-    report.used_guesses = totals.used_guesses;
-    report.admissions = totals.admissions;
     for (const double us : steps_us_) report.steps_s.push_back(static_cast<float>(us / 1e6));
     if (!steps_us_.empty()) {
         std::vector<double> sorted = steps_us_;

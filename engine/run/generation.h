@@ -1,7 +1,6 @@
 #pragma once
 // One answer: its request and its result, as plain values.
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -112,26 +111,19 @@ struct TextDelta {
 };
 
 // The work of the accelerator and the dispatcher for one answer.
-struct DeviceReport {
+struct DeviceReport : CopyCounts {
     std::uint64_t vram_high_water_bytes = 0;
     std::uint64_t ram_high_water_bytes = 0;
-    double hit_rate = 0;             // share of (token, expert) pairs whose expert was resident
-    std::uint64_t bytes_copied = 0;  // weights
-    // Experts that were copied without the neurons that a theta leaves out, and the bytes
-    // that this saved on the bus.
-    std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
+    double hit_rate = 0;         // share of (token, expert) pairs whose expert was resident
     double neuron_hit_rate = 0;  // of the needed neurons, the share that was already on the device
     LoadingTimes loading;        // of all generated tokens
     // Shares of the steps' time by the device's clock, so that on an emulated device a
     // measured time is divided by an accounted one: recording layers and choosing which
     // copies stay, and deciding where experts run.
     double dispatch_overhead = 0, decision_overhead = 0;
-    std::string decode_policy;         // the one in force at the end
-    std::vector<Message> decisions;    // decisions of live comparisons, with reasons
-    std::uint64_t guessed_copies = 0;  // speculative loading: copies begun ahead of demand,
-    std::uint64_t used_guesses = 0;    // and of these, there when their expert was called
-    std::uint64_t admissions = 0;      // copies on demand that stayed on the device
-    double median_step_s = 0;          // of one token's step in decode, by the device's clock
+    std::string decode_policy;       // the one in force at the end
+    std::vector<Message> decisions;  // decisions of live comparisons, with reasons
+    double median_step_s = 0;        // of one token's step in decode, by the device's clock
     double longest_step_s = 0;
     double mean_bits = 0;        // per expert weight, when the answer ended
     std::vector<float> steps_s;  // of each decode step, by the device's clock: the times from one token to the next

@@ -39,13 +39,10 @@ void LayerRecorder::record() {
     const ExpertCopier::Moves& moves = pending_.moves;
     if (moves.copied_on_demand) times.copy_us = device_.elapsed_us(moves.first_copy, moves.last_copy);
     times.cpu_us = work_.cpu_us;
-    times.bytes_copied = moves.bytes_copied;
-    times.guessed_copies = moves.guessed_copies;
-    times.used_guesses = moves.used_guesses;
-    times.admissions = moves.admissions;
-    times.sparse_copies = moves.sparse_copies;
-    times.copy_bytes_saved = moves.copy_bytes_saved;
+    static_cast<CopyCounts&>(times) = moves;
     times.sparse = pending_.sparse;
+    times.needed_neurons = times.sparse.needed;
+    times.held_neurons = times.sparse.held;
     for (const Assignment& a : pending_.schedule.assignments) {
         if (is_elsewhere(a.target)) continue;
         (a.target == ExecutionTarget::kCpu ? times.host_read_bytes : times.device_read_bytes) +=

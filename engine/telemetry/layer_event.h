@@ -29,8 +29,35 @@ struct LoadingTimes {
     double hidden_loading() const { return loading_us > 0 ? overlap_us / loading_us : 0; }
 };
 
+// Copies of experts to the device: a layer's, or a sum.
+struct CopyCounts {
+    std::uint64_t bytes_copied = 0;  // weights
+    // Experts of the next layer that were copied ahead of demand (speculative loading);
+    // of the called ones, those whose guessed copy was whole; copies that took a
+    // resident's place.
+    std::uint64_t guessed_copies = 0, used_guesses = 0, admissions = 0;
+    // Experts that were copied without the neurons that a theta leaves out, and the bytes
+    // that this saved on the bus (not part of bytes_copied).
+    std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
+};
+
+// And what was computed with them.
+struct LayerCounts : CopyCounts {
+    // Bytes of the computed experts, in their present formats, each once a step and
+    // layer: on the accelerator, on the CPU (there without the neurons that a theta left
+    // out).
+    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
+    // With a theta, for experts that this machine's CPU computed (or an emulated device,
+    // by it), and for those whose neurons it chose for a copy: (token, neuron) pairs, and
+    // the active ones among them. Without one 0.
+    std::uint64_t neurons = 0, active_neurons = 0;
+    // For experts that were copied without some neurons: those that a token needed, and
+    // those of them that the device had already (a guess, or the neuron cache).
+    std::uint64_t needed_neurons = 0, held_neurons = 0;
+};
+
 // One layer in one step.
-struct LayerEvent {
+struct LayerEvent : LayerCounts {
     std::uint64_t step = 0;  // counted since the model was loaded
     std::int32_t layer = 0;
     std::int32_t n_tokens = 0;
@@ -43,25 +70,6 @@ struct LayerEvent {
     float layer_us = 0;                         // the experts' part, all sides
     LoadingTimes loading;                       // in the layer's time: attention and the experts' part
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
-    std::uint64_t bytes_copied = 0;  // weights
-    // Bytes of the computed experts, in their present formats: on the accelerator, on the
-    // CPU (there without the neurons that a theta left out).
-    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
-    // Experts of the next layer that were copied ahead of demand (speculative loading);
-    // of this layer's calls, those whose guessed copy was whole; copies that took a
-    // resident's place.
-    std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
-    // With a theta, for experts that this machine's CPU computed (or an emulated device,
-    // by it), and for those whose neurons it chose for a copy: (token, neuron) pairs, and
-    // the active ones among them. Without one 0.
-    std::uint64_t neurons = 0, active_neurons = 0;
-    // Experts that were copied without the neurons that a theta leaves out, and the bytes
-    // that this saved on the bus (not part of bytes_copied).
-    std::uint16_t sparse_copies = 0;
-    std::uint64_t copy_bytes_saved = 0;
-    // For experts that were copied without some neurons: those that a token needed, and
-    // those of them that the device had already (a guess, or the neuron cache).
-    std::uint32_t needed_neurons = 0, held_neurons = 0;
 };
 
 // The execution of an expert of a layer and step.
@@ -91,7 +99,7 @@ struct ExpertUse {
 };
 
 // Sums since the model was loaded, or since the last reset.
-struct DispatchTotals {
+struct DispatchTotals : LayerCounts {
     std::uint64_t steps = 0, decode_steps = 0;
     std::uint64_t expert_calls = 0;  // (layer, expert) pairs with tokens
     std::uint64_t resident_calls = 0;
@@ -99,14 +107,6 @@ struct DispatchTotals {
     std::uint64_t cpu_calls = 0;
     std::uint64_t routed_tokens = 0;    // (token, chosen expert) pairs
     std::uint64_t resident_tokens = 0;  // of these, with their expert resident
-    std::uint64_t bytes_copied = 0;
-    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;  // of experts, each once a step and layer
-    std::uint64_t guessed_copies = 0;                          // begun ahead of demand (speculative loading)
-    std::uint64_t used_guesses = 0;                            // of these, whole when their expert was called
-    std::uint64_t admissions = 0;                              // copies that took a resident's place
-    std::uint64_t neurons = 0, active_neurons = 0;             // as in LayerEvent
-    std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;     // as in LayerEvent
-    std::uint64_t needed_neurons = 0, held_neurons = 0;        // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     LoadingTimes loading;  // of decode steps
     DispatchTotals& operator+=(const DispatchTotals& other);
