@@ -50,14 +50,6 @@ kernels::AttentionShape shape_of(const Recurrent&) {
 
 }  // namespace
 
-kernels::DeltaNetShape DeltaNetSpec::shape() const {
-    return {n_key_heads, n_value_heads, key_dim, value_dim, kernel_size, tiled};
-}
-
-kernels::Mamba2Shape Mamba2Spec::shape() const {
-    return {n_groups, n_heads, state_dim, head_dim, kernel_size};
-}
-
 std::int64_t LayerSpec::kept_size() const {
     return std::visit(
         [](const auto& layer) {

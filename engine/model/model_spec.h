@@ -108,32 +108,19 @@ struct LatentSpec {
 };
 
 // Gated DeltaNet (Yang and others, 2024, arXiv:2412.06464): keeps no keys, but one state
-// of fixed size for each sequence. kernels::DeltaNetShape defines the computation.
-struct DeltaNetSpec {
-    std::int64_t n_key_heads = 0;    // of queries and keys
-    std::int64_t n_value_heads = 0;  // a multiple of n_key_heads
-    std::int64_t key_dim = 0;        // of a head
-    std::int64_t value_dim = 0;
-    std::int64_t kernel_size = 0;  // of the convolution: a token and so many less one before it
-    bool tiled = false;            // value head h belongs to key head h % n_key_heads, else to h / (values per key)
-    float norm_eps = 1e-6f;
+// of fixed size for each sequence. The shape, here without weights, defines the
+// computation.
+struct DeltaNetSpec : kernels::DeltaNetShape {
     RopeSpec rope;  // the other layers'; there are no positions here
 
-    kernels::DeltaNetShape shape() const;
+    const kernels::DeltaNetShape& shape() const { return *this; }
 };
 
 // Mamba-2 (Dao and Gu, 2024, arXiv:2405.21060): recurrent as well.
-// kernels::Mamba2Shape defines the computation.
-struct Mamba2Spec {
-    std::int64_t n_groups = 0;  // of B and C
-    std::int64_t n_heads = 0;   // a multiple of n_groups
-    std::int64_t state_dim = 0;
-    std::int64_t head_dim = 0;
-    std::int64_t kernel_size = 0;  // of the convolution
-    float norm_eps = 1e-6f;
+struct Mamba2Spec : kernels::Mamba2Shape {
     RopeSpec rope;  // the other layers'
 
-    kernels::Mamba2Shape shape() const;
+    const kernels::Mamba2Shape& shape() const { return *this; }
 };
 
 // Gated short convolution (LFM2): keeps the inputs of the last tokens alone.

@@ -104,9 +104,7 @@ ModelShape read_model_shape(const std::string& model, kernels::ThreadPool& pool,
     shape.spec = read_model_spec(shape.directory, &shape.notes);
     shape.name = model_name(model);
     if (has_checkpoint(shape.directory)) {
-        auto checkpoint = Checkpoint::open(shape.directory);
-        shape.checkpoint_bytes = checkpoint->total_bytes();
-        weights = open_weights(std::move(checkpoint), shape.spec, false, pool);
+        weights = open_weights(Checkpoint::open(shape.directory), shape.spec, false, pool);
         shape.type = weights->expert_type();
         for (Message& note : weights->notes()) shape.notes.push_back(std::move(note));
         for (const UnusedTensors& part : weights->unused()) shape.notes.push_back(describe(part));

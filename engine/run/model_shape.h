@@ -25,7 +25,6 @@ struct ModelShape {
     std::filesystem::path directory;  // or a GGUF file; empty: synthetic
     ModelSpec spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
-    std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
     std::vector<Message> notes;                             // of the files, a sentence each
 };
 
