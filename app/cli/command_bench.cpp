@@ -7,7 +7,6 @@
 #include "app/cli/nodes_joined.h"
 #include "app/cli/terminal_output.h"
 #include "app/read_option.h"
-#include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
 #include "engine/eval/loading_report.h"
 #include "engine/print.h"

@@ -18,7 +18,6 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/manual/demo_model.h"
-#include "engine/run/run_messages.h"
 
 namespace offstage::cli {
 namespace {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <sstream>
-#include <string_view>
 
 #include "app/cli/commands.h"
 #include "app/cli/manual.h"

@@ -9,7 +9,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/text_command.h"
 #include "engine/error.h"
-#include "engine/eval/eval_messages.h"
 #include "engine/eval/expert_profile.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/text_sequences.h"

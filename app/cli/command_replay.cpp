@@ -7,7 +7,6 @@
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
 #include "app/read_option.h"
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/cache_picture.h"
 #include "engine/eval/replay_report.h"

@@ -11,7 +11,6 @@
 #include "engine/eval/scenario_report.h"
 #include "engine/eval/text_sequences.h"
 #include "engine/run/model_shape.h"
-#include "engine/statistics.h"
 
 namespace offstage::cli {
 namespace {

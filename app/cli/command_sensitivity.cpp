@@ -11,7 +11,6 @@
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
 #include "app/read_option.h"
-#include "engine/error.h"
 #include "engine/eval/theta_report.h"
 #include "engine/eval/theta_scorer.h"
 #include "engine/eval/threshold_choice.h"

@@ -1,7 +1,6 @@
 #include <iostream>
 #include <utility>
 
-#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/model_options.h"

@@ -7,7 +7,6 @@
 #include "app/cli/model_options.h"
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
-#include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"

@@ -1,7 +1,6 @@
 #include "app/cli/manual.h"
 
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <string_view>
 

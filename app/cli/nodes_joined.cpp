@@ -4,7 +4,6 @@
 #include <chrono>
 #include <iostream>
 
-#include "app/cli/command_messages.h"
 #include "app/cli/terminal_output.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
@@ -13,7 +12,6 @@
 #include "engine/error.h"
 #include "engine/nodes/node_channel.h"
 #include "engine/nodes/node_server.h"
-#include "engine/nodes/nodes_messages.h"
 #include "engine/print.h"
 #include "engine/report_table.h"
 #include "engine/run/local_session.h"

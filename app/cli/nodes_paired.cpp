@@ -3,7 +3,6 @@
 
 #include "app/cli/command_nodes.h"
 #include "app/cli/terminal_output.h"
-#include "engine/error.h"
 #include "engine/nodes/link_test.h"
 #include "engine/nodes/node_channel.h"
 #include "engine/nodes/node_server.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "app/cli/command_messages.h"
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/scenario_report.h"
 #include "engine/files/file_writer.h"

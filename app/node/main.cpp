@@ -20,8 +20,6 @@
 #include "app/process_setup.h"
 #include "app/read_option.h"
 #include "engine/cluster/node_experts.h"
-#include "engine/cluster/node_messages.h"
-#include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
 #include "engine/nodes/node_channel.h"

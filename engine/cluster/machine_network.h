@@ -2,8 +2,6 @@
 // Other machines, as used by a window: paired, tested, joined. An interface, so that a
 // window can be built without a network.
 
-#include <cstdint>
-#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/device/cuda_messages.h"
 #include "engine/device/cuda_row_quantizer.h"
 #include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "engine/device/backend.h"

@@ -8,9 +8,7 @@
 #include "engine/device/cuda_backend.h"
 #include "engine/device/device_messages.h"
 #include "engine/device/emulated_accelerator.h"
-#include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/json.h"
 

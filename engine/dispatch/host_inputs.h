@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "engine/device/mirror.h"
 #include "engine/message.h"

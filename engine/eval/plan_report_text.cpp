@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/host_buffer.h"
 #include "engine/model/file_formats.h"
 #include "engine/print.h"
 #include "engine/report_table.h"

@@ -7,7 +7,6 @@
 #include "engine/eval/svg_plot.h"
 #include "engine/print.h"
 #include "engine/report_table.h"
-#include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
 namespace {

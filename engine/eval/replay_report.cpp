@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/print.h"

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/device/host_buffer.h"
 #include "engine/print.h"
 #include "engine/report_table.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>

@@ -1,7 +1,5 @@
 #include "engine/experts/expert_copier.h"
 
-#include "engine/as_size.h"
-
 namespace offstage::engine {
 
 void ExpertCopier::set_neuron_cache(std::uint64_t bytes) {

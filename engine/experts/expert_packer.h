@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <stop_token>
-#include <string>
 #include <thread>
 
 #include "engine/device/backend.h"

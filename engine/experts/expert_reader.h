@@ -1,14 +1,11 @@
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <span>
-#include <string>
 #include <thread>
 #include <vector>
 

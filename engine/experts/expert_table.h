@@ -10,7 +10,6 @@
 #include "engine/experts/cache_policy.h"
 #include "engine/experts/page_locker.h"
 #include "engine/experts/slot_heap.h"
-#include "engine/indices.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/plan.h"
 #include "kernels/expert_layout.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 

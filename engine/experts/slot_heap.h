@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/device/arena.h"

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "engine/files/mapped_file.h"
 #include "engine/message.h"

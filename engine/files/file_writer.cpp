@@ -1,6 +1,5 @@
 #include "engine/files/file_writer.h"
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>

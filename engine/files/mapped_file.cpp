@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <limits>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

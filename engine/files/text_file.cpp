@@ -2,7 +2,6 @@
 
 #include <fstream>
 #include <system_error>
-#include <utility>
 
 #include "engine/error.h"
 #include "engine/files/files_messages.h"

@@ -1,11 +1,9 @@
 #include "engine/manual/manual_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <sstream>
 #include <utf8proc.h>
 

@@ -2,7 +2,6 @@
 // An expert in pieces that are read from its file one by one: where each lies, and how it
 // becomes part of the expert's block.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -4,9 +4,7 @@
 
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/files/gguf.h"

@@ -17,7 +17,6 @@
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/families/family.h"
-#include "engine/model/file_formats.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
 #include "engine/model/model_messages.h"

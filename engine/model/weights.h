@@ -4,9 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "engine/device/arena.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "engine/message.h"
@@ -14,7 +13,6 @@
 #include "engine/model/weights.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 

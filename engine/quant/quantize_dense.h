@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <stop_token>
-#include <string>
 
 #include "engine/device/arena.h"
 #include "engine/message.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include "engine/device/backend.h"

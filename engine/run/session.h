@@ -3,9 +3,7 @@
 // engine, as plain values.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>

@@ -11,7 +11,6 @@
 #include "engine/model/model_messages.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {

@@ -8,7 +8,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "engine/error.h"
 #include "engine/json.h"

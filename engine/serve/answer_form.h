@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 
 #include "engine/serve/request_fields.h"

@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -3,11 +3,9 @@
 // The only file that uses the library.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <deque>
 #include <httplib.h>

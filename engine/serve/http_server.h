@@ -3,7 +3,6 @@
 // answers.
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <set>
 
 #include "engine/base_messages.h"
-#include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/text/json_part.h"
 #include "engine/text/text_messages.h"

@@ -2,7 +2,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/error.h"
 #include "engine/json.h"
 #include "engine/text/bpe_parts.h"
 #include "engine/text/byte_level.h"

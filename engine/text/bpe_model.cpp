@@ -1,7 +1,6 @@
 #include "engine/text/bpe_model.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <functional>

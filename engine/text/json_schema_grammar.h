@@ -3,8 +3,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "engine/text/json_grammar.h"
 

@@ -1,7 +1,6 @@
 #include "engine/text/pattern_grammar.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Attributes, items and methods of values.
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <span>
 

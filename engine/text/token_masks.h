@@ -5,8 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/indices.h"

@@ -3,7 +3,6 @@
 // the last layer are left out.
 
 #include "engine/model/families/family.h"
-#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {

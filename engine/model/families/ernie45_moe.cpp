@@ -3,7 +3,6 @@
 // experts. Its prediction layers are left out.
 
 #include "engine/model/families/family.h"
-#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {

@@ -5,7 +5,6 @@
 
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
-#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -2,7 +2,6 @@
 // DeltaNet's projections together for each key head, and 10 of 512 experts.
 
 #include "engine/model/families/family.h"
-#include "engine/model/model_messages.h"
 
 namespace offstage::engine {
 namespace {
