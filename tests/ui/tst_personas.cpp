@@ -13,9 +13,12 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPlainTextEdit>
 #include <QPointer>
 #include <QPushButton>
+#include <QScopeGuard>
+#include <QTranslator>
 
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
@@ -77,6 +80,11 @@ void setTemperature(const WindowFixture& f, float temperature) {
     Sampling sampling = part<SamplingPanel>(*f.window).sampling();
     sampling.sampler.temperature = temperature;
     part<SamplingPanel>(*f.window).choose(part<SamplingPanel>(*f.window).systemPrompt(), sampling);
+}
+
+void pressCtrlN(const WindowFixture& f) {
+    QApplication::setActiveWindow(f.window.get());  // dialogs and lists have gone
+    QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
 }
 
 QString saveAs(const WindowFixture& f, const QString& name, bool withModel = false) {
@@ -300,16 +308,129 @@ class TestPersonas : public QObject {
             QTRY_COMPARE(f.state(), State::Ready);
             first = f.window->core().chat.current();
             part<QAction>(*f.window, "newConversation").trigger();
-            QCOMPARE(f.window->core().chat.persona(), QStringLiteral("programmer"));  // as the last one
             choose(f, QStringLiteral("Teach"));
             QVERIFY(f.window->core().chat.openConversation(first));
             QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         }
         const WindowFixture f({}, {}, history.path());
-        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));  // the last choice
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));
         QVERIFY(f.window->core().chat.openConversation(first));
         QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         QVERIFY(!bar(f).isChanged());
+    }
+
+    // It went into the next new conversation, and over a restart.
+    void chosen_belongsToItsConversation_withItsSampling() {
+        Sampling poets = defaultSampling();
+        poets.sampler.temperature = 0.33F;
+        {
+            WindowFixture f;
+            f.openAndWait();
+            const auto isPlain = [&f] {
+                const ChatController& chat = f.window->core().chat;
+                return box(f).currentText() == QStringLiteral("None") && chat.persona().isEmpty() &&
+                       chat.systemPrompt().isEmpty() && chat.sampling() == defaultSampling();
+            };
+            setPrompt(f, QStringLiteral("Rhyme."));
+            setTemperature(f, 0.33F);
+            saveAs(f, QStringLiteral("Poet"));
+            // Without a message, too: it is chosen again in no time.
+            pressCtrlN(f);
+            QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));
+            QVERIFY(f.window->core().chat.sampling() == poets);  // it was set before there was a persona
+            part<SamplingPanel>(*f.window).reset();
+            QVERIFY(isPlain());
+
+            choose(f, QStringLiteral("Poet"));
+            QVERIFY(f.window->core().chat.sampling() == poets);
+            choose(f, QStringLiteral("None"));
+            QVERIFY(isPlain());
+            choose(f, QStringLiteral("Poet"));
+            setTemperature(f, 0.5F);
+            f.askAndWait(QStringLiteral("Hello"));
+            pressCtrlN(f);
+            QTRY_VERIFY(isPlain());
+            // What was written by hand stays until there is a message.
+            choose(f, QStringLiteral("Poet"));
+            setPrompt(f, QStringLiteral("Whisper."));
+            pressCtrlN(f);
+            QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Whisper."));
+            f.askAndWait(QStringLiteral("Hello"));
+            f.window->close();
+        }
+        WindowFixture f;  // the next start
+        f.openAndWait();
+        QCOMPARE(box(f).currentText(), QStringLiteral("None"));
+        QCOMPARE(f.window->core().chat.systemPrompt(), QString());
+        QVERIFY(f.window->core().chat.sampling() == defaultSampling());
+        f.askAndWait(QStringLiteral("Hello"));
+        QCOMPARE(f.stage->requests().back().messages.size(), std::size_t(1));
+    }
+
+    // Off at first; then also for the first conversation of the next start.
+    void useForNewConversations_isAChoice() {
+        const auto ofNew = [](const WindowFixture& f) -> QAction& {
+            QMenu& menu = bar(f).presets().menu();
+            menu.popup(f.window->mapToGlobal(QPoint(20, 20)));  // as a click on its button does
+            return action(bar(f), "Use for new conversations");
+        };
+        const auto press = [&ofNew](const WindowFixture& f) {
+            const QRect place = bar(f).presets().menu().actionGeometry(&ofNew(f));
+            QTest::mouseClick(&bar(f).presets().menu(), Qt::LeftButton, {}, place.center());
+        };
+        {
+            WindowFixture f;
+            f.openAndWait();
+            QVERIFY(ofNew(f).isChecked() && !ofNew(f).isEnabled());  // "None" is
+            bar(f).presets().menu().close();
+            choose(f, QStringLiteral("Teach"));
+            QVERIFY(!ofNew(f).isChecked() && ofNew(f).isEnabled());
+            press(f);
+            QVERIFY(ofNew(f).isChecked());
+            bar(f).presets().menu().close();
+            f.askAndWait(QStringLiteral("Hello"));
+            pressCtrlN(f);
+            QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));
+            // Another one for this conversation alone.
+            choose(f, QStringLiteral("Conc"));
+            f.askAndWait(QStringLiteral("Hello"));
+            f.window->close();
+        }
+        WindowFixture f;
+        f.openAndWait();
+        QCOMPARE(box(f).currentText(), QStringLiteral("Teacher"));
+        QCOMPARE(f.window->core().chat.systemPrompt(), Personas::builtIn()[1].systemPrompt);
+        QVERIFY(!bar(f).isChanged());
+        press(f);
+        pressCtrlN(f);
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));
+    }
+
+    // After a change of the program's language it counted as changed.
+    void builtIn_inAnotherLanguage_isUnchanged() {
+        const QTemporaryDir history;
+        ConversationId first = 0;
+        QString german;
+        {
+            QTranslator translator;
+            QVERIFY(translator.load(QStringLiteral(":/i18n/offstage_de.qm")));
+            QApplication::installTranslator(&translator);
+            const auto away = qScopeGuard([&translator] { QApplication::removeTranslator(&translator); });
+            WindowFixture f({}, {}, history.path());
+            f.openAndWait();
+            choose(f, QStringLiteral("Lehr"));
+            german = f.window->core().chat.systemPrompt();
+            f.askAndWait(QStringLiteral("Hallo"));
+            first = f.window->core().chat.current();
+            f.window->close();
+        }
+        const WindowFixture f({}, {}, history.path());
+        QVERIFY(f.window->core().chat.openConversation(first));
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));
+        QCOMPARE(f.window->core().chat.systemPrompt(), german);
+        QVERIFY(german != Personas::builtIn()[1].systemPrompt);
+        setPrompt(f, QStringLiteral("Whisper."));
+        QCOMPARE(box(f).currentText(), QStringLiteral("Teacher, changed"));
     }
 
     void model_isOffered_notOpenedByItself() {

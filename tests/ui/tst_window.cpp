@@ -471,10 +471,9 @@ class TestWindow : public QObject {
         QCOMPARE(f.last().figures->tokensOut, 3);
         QVERIFY(f.last().note.contains(QStringLiteral("3")));
         // Kept for the next start, and resettable.
-        SamplingPanel later;
-        QVERIFY(later.sampling() == sampling);
-        later.reset();
-        QVERIFY(later.sampling() == defaultSampling());
+        QVERIFY(SamplingPanel().sampling() == sampling);
+        test::part<SamplingPanel>(*f.window).reset();
+        QVERIFY(test::part<SamplingPanel>(*f.window).sampling() == defaultSampling());
         QVERIFY(SamplingPanel().sampling() == defaultSampling());
     }
 

@@ -117,7 +117,7 @@ inline const Setting<QStringList> kFolders{QStringLiteral("conversations/folders
 inline const Setting<QStringList> kClosedFolders{QStringLiteral("conversations/closedFolders")};
 inline constexpr SettingOf<QVariantMap> kConversationSetup{"conversationSetups"};  // of a conversation's id
 inline const Setting<QStringList> kConversationSetupOrder{QStringLiteral("conversationSetups/order")};
-inline const Setting<QString> kPersona{QStringLiteral("sampling/persona")};
+inline const Setting<QString> kPersonaOfNew{QStringLiteral("personas/ofNew")};  // Persona::id; empty: none
 inline const Setting<float> kTemperature{QStringLiteral("sampling/temperature")};
 inline const Setting<int> kTopK{QStringLiteral("sampling/topK")};
 inline const Setting<float> kTopP{QStringLiteral("sampling/topP")};

@@ -1,5 +1,6 @@
 #include "ui/chat/chat_controller.h"
 
+#include "ui/base/settings.h"
 #include "ui/engine/context_in_force.h"
 
 namespace offstage::ui {
@@ -81,7 +82,9 @@ void ChatController::connectAll() {
 // ---------------------------------------------------------------- the conversation that is shown
 
 ConversationId ChatController::create() {
-    return m_history.create(m_promptOf ? m_promptOf(m_persona) : QString(), m_sampling, m_persona);
+    const std::optional<Persona> persona = m_personas ? m_personas->ofNew() : std::nullopt;
+    return persona ? m_history.create(persona->systemPrompt, persona->sampling.value_or(m_sampling), persona->id)
+                   : m_history.create({}, m_sampling);
 }
 
 void ChatController::refreshModel() {
@@ -120,24 +123,25 @@ void ChatController::newConversation(Beside beside) {
     if (isEmpty) {
         m_problems.remove(m_current);
     }
-    const bool hasDraft = !m_history.info(m_current).draft.trimmed().isEmpty();
-    const bool stays = isEmpty && (beside == Beside::Messages || !hasDraft);
+    const ConversationInfo& info = m_history.info(m_current);
+    const bool hasDraft = !info.draft.trimmed().isEmpty();
+    // Chosen again in no time; what the user wrote or set stays.
+    const bool isChosen = info.persona != settings::kPersonaOfNew.value() && m_personas && m_personas->isAsChosen(info);
+    const bool stays = isEmpty && (beside == Beside::Messages || !hasDraft) && !isChosen;
     showConversation(stays ? m_current : create());
     m_writer.prepareFor(m_current);
 }
 
 void ChatController::setSampling(const Sampling& sampling) {
-    m_sampling = sampling;
+    const std::optional<Persona> now = m_personas ? m_personas->find(persona()) : std::nullopt;
+    if (!now || !now->sampling) {
+        m_sampling = sampling;
+    }
     m_history.setSampling(m_current, sampling);
 }
 
 void ChatController::setSystemPrompt(const QString& prompt) {
     m_history.setSystemPrompt(m_current, prompt);
-}
-
-void ChatController::setPersona(const QString& persona) {
-    m_persona = persona;
-    m_history.setPersona(m_current, persona);
 }
 
 // What the stored draft keeps behind the typed text.

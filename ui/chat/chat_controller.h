@@ -11,6 +11,7 @@
 #include "ui/chat/full_context.h"
 #include "ui/engine/sampling.h"
 #include "ui/history/history.h"
+#include "ui/settings/personas.h"
 
 namespace offstage::ui {
 
@@ -36,23 +37,22 @@ class ChatController : public QObject {
     // False: the conversation cannot be read, and the shown one stays. `message`: the
     // path must contain it; 0: the last path.
     bool openConversation(ConversationId id, MessageId message = 0);
-    // With the sampling of the last one, and with the chosen persona and its system
-    // prompt. The shown conversation stays if it has no messages (Beside::Draft: nor a
-    // draft).
+    // With Personas::ofNew(), or without a system prompt and with the sampling that the user
+    // set last. The shown conversation stays if it has no messages (Beside::Draft: nor a
+    // draft) and no persona was chosen for it.
     enum class Beside { Messages, Draft };
     void newConversation(Beside beside = Beside::Messages);
-    // Also for conversations to come.
+    // Also for conversations to come, unless the sampling is the persona's.
     void setSampling(const Sampling& sampling);
+    const Sampling& samplingOfNew() const { return m_sampling; }
     Sampling sampling() const { return m_history.info(m_current).sampling; }
     void setSystemPrompt(const QString& prompt);  // of this conversation alone
     QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
-    // Persona::id, also for later conversations; empty: none. Its prompt and sampling are
-    // set like any others.
-    void setPersona(const QString& persona);
-    // The system prompt of a persona, with which a new conversation of it begins.
-    using PromptOf = std::function<QString(const QString& persona)>;
-    void setPromptOf(PromptOf promptOf) { m_promptOf = std::move(promptOf); }
+    // Persona::id, of this conversation alone; empty: none. Its prompt and sampling are set
+    // like any others.
+    void setPersona(const QString& persona) { m_history.setPersona(m_current, persona); }
     QString persona() const { return m_history.info(m_current).persona; }
+    void setPersonas(const Personas& personas) { m_personas = &personas; }  // outlive this
     void setDraft(const QString& draft) { storeDraft(m_current, draft); }
     QString draft() const { return draftOf(m_current); }
 
@@ -202,8 +202,7 @@ class ChatController : public QObject {
     FullContext m_fullContext;
     ConversationId m_current = 0;
     Sampling m_sampling;  // for the next new conversation
-    QString m_persona;
-    PromptOf m_promptOf;
+    const Personas* m_personas = nullptr;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
     QHash<ConversationId, QList<Attachment>> m_pasted;  // those that no file has

@@ -79,11 +79,13 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     m_new = new QAction(tr("&New persona…"), this);
     m_edit = new QAction(tr("Edi&t…"), this);
     m_update = new QAction(tr("&Change it to what is set up now"), this);
+    m_ofNew = new QAction(tr("&Use for new conversations"), this);
+    m_ofNew->setCheckable(true);
     m_restore = new QAction(this);
     m_restore->setVisible(false);
     m_import = new QAction(tr("&Import personas…"), this);
     m_export = new QAction(tr("&Export my personas…"), this);
-    menu.insertActions(&m_bar->deleteAction(), {m_new, m_edit, m_update});
+    menu.insertActions(&m_bar->deleteAction(), {m_new, m_edit, m_update, m_ofNew});
     menu.addAction(m_restore);
     menu.addSeparator();
     menu.addAction(m_import);
@@ -94,13 +96,10 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     rowOf(this, {label, m_bar, m_prompt, Stretch{1}}, inset(kPersonaMargin, 4, kPersonaMargin, 4));
     standOnColumn(*this);
 
-    m_chat.setPromptOf([&personas](const QString& id) {
-        const auto chosen = personas.find(id);
-        return chosen ? chosen->systemPrompt : QString();
-    });
-    m_chat.setPersona(settings::kPersona.value());
-    if (const auto chosen = persona()) {
-        m_sampling.choose(chosen->systemPrompt, m_chat.sampling());
+    m_chat.setPersonas(personas);
+    if (const auto ofNew = personas.ofNew()) {  // a first conversation is there
+        m_chat.setPersona(ofNew->id);
+        m_sampling.choose(ofNew->systemPrompt, ofNew->sampling.value_or(m_chat.sampling()));
     }
     connect(m_prompt, &QToolButton::clicked, this, &PersonaBar::systemPromptRequested);
     connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
@@ -116,6 +115,10 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
         if (const auto now = persona()) {
             m_personas.put(setupNow(*now));
         }
+    });
+    connect(m_ofNew, &QAction::triggered, this, [this](bool on) {
+        settings::kPersonaOfNew.set(on ? m_chat.persona() : QString());
+        refresh();
     });
     connect(m_import, &QAction::triggered, this, &PersonaBar::chooseImport);
     connect(m_export, &QAction::triggered, this, &PersonaBar::chooseExport);
@@ -139,9 +142,7 @@ std::optional<Persona> PersonaBar::persona() const {
 }
 
 bool PersonaBar::isChanged() const {
-    const auto now = persona();
-    return now &&
-           (now->systemPrompt != m_chat.systemPrompt() || (now->sampling && !(*now->sampling == m_chat.sampling())));
+    return persona() && !m_personas.isAsChosen(m_chat.conversations().info(m_chat.current()));
 }
 
 Persona PersonaBar::setupNow(const Persona& of) const {
@@ -152,18 +153,14 @@ Persona PersonaBar::setupNow(const Persona& of) const {
 }
 
 void PersonaBar::choose(qsizetype index) {
-    if (index >= 0) {
-        const Persona chosen = all()[index];
-        setPersona(chosen.id);
-        m_sampling.choose(chosen.systemPrompt, chosen.sampling.value_or(m_chat.sampling()));
-    } else {
-        // The persona's settings go with it; changes that the user has made since stay.
-        const auto before = persona();
-        const bool untouched = before && !isChanged();
-        setPersona({});
-        if (untouched) {
-            m_sampling.choose({}, before->sampling ? defaultSampling() : m_chat.sampling());
-        }
+    // The settings of the persona before go with it; changes that the user has made stay.
+    const auto before = persona();
+    const bool untouched = before && !isChanged();
+    const Sampling own = untouched && before->sampling ? m_chat.samplingOfNew() : m_chat.sampling();
+    const Persona now = index >= 0 ? all()[index] : Persona();
+    m_chat.setPersona(now.id);
+    if (index >= 0 || untouched) {
+        m_sampling.choose(now.systemPrompt, now.sampling.value_or(own));
     }
     refresh();
     Q_EMIT chosen();
@@ -193,7 +190,7 @@ void PersonaBar::save(const Persona& made) {
     const bool follows = isNew || (made.id == m_chat.persona() && !isChanged());
     const QString id = m_personas.put(made);
     if (isNew) {
-        setPersona(id);
+        m_chat.setPersona(id);
     }
     if (follows) {
         m_sampling.choose(made.systemPrompt, made.sampling.value_or(m_chat.sampling()));
@@ -215,12 +212,6 @@ void PersonaBar::restore() {
     m_personas.put(m_removed);  // conversations refer to it by its id
 }
 
-// Also for the first conversation of the next start, as prompt and sampling are.
-void PersonaBar::setPersona(const QString& id) {
-    m_chat.setPersona(id);
-    settings::kPersona.set(id);
-}
-
 void PersonaBar::refresh() {
     QStringList builtIn, own;
     const QString id = m_chat.persona();
@@ -236,6 +227,10 @@ void PersonaBar::refresh() {
     const bool isOwn = current >= builtIn.size();
     m_update->setEnabled(isOwn && isChanged());
     m_edit->setEnabled(isOwn);
+    // "None" is unchecked by another one.
+    const bool isOfNew = (current < 0 ? QString() : id) == (m_personas.ofNew().value_or(Persona()).id);
+    m_ofNew->setChecked(isOfNew);
+    m_ofNew->setEnabled(current >= 0 || !isOfNew);
     m_export->setEnabled(!own.isEmpty());
     m_prompt->setPrompt(m_chat.systemPrompt());
 }

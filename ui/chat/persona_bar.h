@@ -17,8 +17,9 @@ class SamplingPanel;
 class SystemPromptChip;
 
 // At the head of the conversation: its persona, and a menu to make, edit, delete, import
-// and export them. Choosing a persona sets the conversation's system prompt and sampling;
-// the window offers its model. Beside it the conversation's system prompt, if it has one.
+// and export them, and to begin new conversations with one. Choosing a persona sets the
+// conversation's system prompt and sampling; the window offers its model. Beside it the
+// conversation's system prompt, if it has one.
 // GUI thread only.
 class PersonaBar : public QWidget {
     Q_OBJECT
@@ -52,7 +53,6 @@ class PersonaBar : public QWidget {
     void save(const Persona& persona);
     void remove(const Persona& persona);
     void restore();
-    void setPersona(const QString& id);
     void chooseImport();
     void chooseExport();
     Persona setupNow(const Persona& of) const;
@@ -68,6 +68,7 @@ class PersonaBar : public QWidget {
     QAction* m_new;
     QAction* m_edit;
     QAction* m_update;
+    QAction* m_ofNew;
     QAction* m_restore;  // seen once one was deleted
     QAction* m_import;
     QAction* m_export;

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include <QCoreApplication>
+#include <QHash>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QUuid>
 
+#include "ui/base/language.h"
 #include "ui/base/settings.h"
 #include "ui/history/history_json.h"
 
@@ -17,6 +19,40 @@ namespace {
 
 const QString kPersonasFormat = QStringLiteral("offstage.personas");
 constexpr int kPersonasVersion = 1;
+
+struct BuiltIn {
+    const char* id;
+    const char* name;
+    const char* systemPrompt;
+};
+constexpr BuiltIn kBuiltIn[] = {
+    {"concise", QT_TRANSLATE_NOOP("offstage::ui::Personas", "Concise"),
+     QT_TRANSLATE_NOOP("offstage::ui::Personas", "Answer in as few words as the question allows.")},
+    {"teacher", QT_TRANSLATE_NOOP("offstage::ui::Personas", "Teacher"),
+     QT_TRANSLATE_NOOP("offstage::ui::Personas",
+                       "Explain step by step, with one example for each step, and end with a question that checks "
+                       "what was understood.")},
+    {"programmer", QT_TRANSLATE_NOOP("offstage::ui::Personas", "Programmer"),
+     QT_TRANSLATE_NOOP("offstage::ui::Personas",
+                       "Answer with code first, and then only what the code does not say. Name what could go wrong.")},
+};
+
+// In each of the window's languages. Reading them takes milliseconds.
+const QStringList& builtInPrompts(const QString& id) {
+    static const QHash<QString, QStringList> kPrompts = [] {
+        QHash<QString, QStringList> prompts;
+        for (const BuiltIn& each : kBuiltIn) {
+            for (const Language& language : languages()) {
+                prompts[QString::fromLatin1(each.id)] +=
+                    translatedTo(language.code, "offstage::ui::Personas", each.systemPrompt);
+            }
+        }
+        return prompts;
+    }();
+    static const QStringList kNone;
+    const auto found = kPrompts.constFind(id);
+    return found == kPrompts.constEnd() ? kNone : *found;
+}
 
 QString newId() {
     return QUuid::createUuid().toString(QUuid::WithoutBraces);
@@ -75,21 +111,11 @@ Personas::Personas(QObject* parent) : QObject(parent) {
 }
 
 QList<Persona> Personas::builtIn() {
-    return {
-        {QStringLiteral("concise"), tr("Concise"), tr("Answer in as few words as the question allows."), {}, {}, {}},
-        {QStringLiteral("teacher"),
-         tr("Teacher"),
-         tr("Explain step by step, with one example for each step, and end with a question that checks what was "
-            "understood."),
-         {},
-         {},
-         {}},
-        {QStringLiteral("programmer"),
-         tr("Programmer"),
-         tr("Answer with code first, and then only what the code does not say. Name what could go wrong."),
-         {},
-         {},
-         {}}};
+    QList<Persona> personas;
+    for (const BuiltIn& each : kBuiltIn) {
+        personas.append({QString::fromLatin1(each.id), tr(each.name), tr(each.systemPrompt), {}, {}, {}});
+    }
+    return personas;
 }
 
 std::optional<Persona> Personas::find(const QString& id) const {
@@ -100,6 +126,18 @@ std::optional<Persona> Personas::find(const QString& id) const {
         }
     }
     return std::nullopt;
+}
+
+std::optional<Persona> Personas::ofNew() const {
+    return find(settings::kPersonaOfNew.value());
+}
+
+bool Personas::isAsChosen(const ConversationInfo& conversation) const {
+    const std::optional<Persona> now = find(conversation.persona);
+    return now &&
+           (now->systemPrompt == conversation.systemPrompt ||
+            builtInPrompts(now->id).contains(conversation.systemPrompt)) &&
+           (!now->sampling || *now->sampling == conversation.sampling);
 }
 
 QString Personas::put(const Persona& persona) {

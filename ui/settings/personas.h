@@ -8,6 +8,7 @@
 #include <QString>
 
 #include "ui/engine/sampling.h"
+#include "ui/history/history_values.h"
 
 namespace offstage::ui {
 
@@ -36,6 +37,11 @@ class Personas : public QObject {
     static QList<Persona> builtIn();                     // Concise, Teacher, Programmer: only a system prompt
     const QList<Persona>& own() const { return m_own; }  // in the order they were made
     std::optional<Persona> find(const QString& id) const;
+    // With which new conversations begin (settings::kPersonaOfNew), if the user chose one.
+    std::optional<Persona> ofNew() const;
+    // The conversation has its persona's system prompt, of the program's own ones in any of
+    // the window's languages, and its sampling. False without a persona.
+    bool isAsChosen(const ConversationInfo& conversation) const;
 
     // Adds it, with a new id if it has none, or replaces the user's own persona of that
     // id or, without an id, of that name. Returns the id.

@@ -110,7 +110,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 
     auto* resetButton = new QPushButton(tr("Reset to Balanced"));
     resetButton->setAccessibleName(resetButton->text());
-    columnOf(this, {form, Gap{6}, {resetButton, 0, Qt::AlignLeft}, Stretch{}}, inset(12, 12, 12, 12));
+    columnOf(this, {form, Gap{6}, {resetButton, 0, Qt::AlignLeft}, Stretch{1}}, inset(12, 12, 12, 12));
 
     setSampling(readSampling());
     setThinkingChoices({});
@@ -289,7 +289,6 @@ void SamplingPanel::edited() {
         return;
     }
     const Sampling s = sampling();
-    writeSampling(s);
     refreshPreset();
     Q_EMIT samplingChanged(s);
 }

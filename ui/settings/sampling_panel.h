@@ -21,8 +21,8 @@ namespace offstage::ui {
 class PresetBar;
 
 // The system prompt and the sampler's settings in plain words, with presets: those of the
-// shown conversation; the next answer uses them. The last sampling is stored in
-// QSettings, for new conversations too; a system prompt belongs to its conversation.
+// shown conversation; the next answer uses them. It begins with readSampling(); who
+// connects it keeps what is to be kept.
 class SamplingPanel : public QWidget {
     Q_OBJECT
 

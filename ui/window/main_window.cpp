@@ -308,7 +308,10 @@ void MainWindow::connectSampling() {
         panel->setSystemPrompt(chat.systemPrompt());
         showThinking();
     });
-    connect(panel, &SamplingPanel::samplingChanged, &chat, &ChatController::setSampling);
+    connect(panel, &SamplingPanel::samplingChanged, &chat, [&chat](const Sampling& sampling) {
+        chat.setSampling(sampling);
+        writeSampling(chat.samplingOfNew());
+    });
     connect(panel, &SamplingPanel::samplingChanged, this, showThinking);
     connect(panel, &SamplingPanel::systemPromptChanged, &chat, &ChatController::setSystemPrompt);
     connect(panel, &SamplingPanel::systemPromptChanged, &m_page->counter(), &ContextCounter::countSoon);
