@@ -18,6 +18,7 @@
 #include "kernels/formats.h"
 #include "tests/ui/budget_texts.h"
 #include "tests/ui/find_widget.h"
+#include "tests/ui/geometry.h"
 #include "tests/ui/panel_bench.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
@@ -26,6 +27,7 @@
 #include "ui/panels/left_out_edit.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/widgets/size_spin_box.h"
 
 using namespace offstage;
 using namespace offstage::test;
@@ -138,6 +140,58 @@ class TestBudgetLevels : public QObject {
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
         QVERIFY2(says(), qPrintable(panel.notice()));
+    }
+
+    // Applied, it threw the measured speed away and left all else as it was.
+    void level_thatMovesNothing_cannotBeApplied() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.with([](ReplanStage& s) {
+            s.bytesToMove = 0;
+            s.measuredSteps = 12;
+        });
+        bench.show();
+        const auto& basis = find<QLabel>(panel, "What the figures rest on");
+        QTRY_VERIFY(basis.text().contains(QStringLiteral("measured, 12 token")));
+        QPushButton& apply = find<QPushButton>(panel, "Apply");
+        keysTo(panel.form().level(), QStringLiteral("Small"));
+        QTRY_VERIFY(apply.toolTip().contains(QStringLiteral("fewer are not known to be faster")));
+        QVERIFY(!apply.isEnabled() && find<QPushButton>(panel, "Reset").isEnabled());
+        QTest::mouseClick(&apply, Qt::LeftButton);
+        bench.with([](ReplanStage& s) { QVERIFY(s.requests.empty()); });
+        QVERIFY2(basis.text().contains(QStringLiteral("measured, 12 token")), qPrintable(basis.text()));
+        picture(panel, QStringLiteral("budget-level-moves-nothing"), {360, 500});
+        // With another change beside it, it counts.
+        panel.form().ram().spin().setFocus();
+        QTest::keyClick(&panel.form().ram().spin(), Qt::Key_Down);
+        QTRY_VERIFY(apply.isEnabled());
+        QTest::mouseClick(&apply, Qt::LeftButton);
+        QTRY_COMPARE(panel.inForce().quality.min_mean_bits, 3.25);
+        // And back to the original one, which is an order.
+        keysTo(panel.form().level(), QStringLiteral("Orig"));
+        QTRY_VERIFY(apply.isEnabled());
+    }
+
+    // Beside a button the line of the change has two lines of text, or one.
+    void change_withAdvancedOpen_movesNothing() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.with([](ReplanStage& s) {
+            s.predictedLoss = 0.006;
+            s.previewFormat = kernels::WeightType::kHqq4;
+        });
+        bench.show();
+        panel.resize(360, 760);
+        QTest::mouseClick(&find<QToolButton>(panel.form(), "Advanced"), Qt::LeftButton);
+        QTRY_COMPARE(changeText(panel), QStringLiteral("Quality change: none"));
+        QCoreApplication::processEvents();
+        const auto before = placesOf(panel);
+        const int bars = panel.bars().y();
+        keysTo(panel.form().level(), QStringLiteral("Bal"));
+        QTRY_COMPARE(changeText(panel), QStringLiteral("Quality change: small (predicted, 0.6 % error)"));
+        QCoreApplication::processEvents();
+        QCOMPARE(movedSince(before, panel).join(u'\n'), QString());
+        QCOMPARE(panel.bars().y(), bars);
     }
 
     // Measured for the format that all experts have: its figure, not a prediction.

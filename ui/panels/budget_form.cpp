@@ -214,7 +214,6 @@ void BudgetForm::build(Plan plan) {
     addRow(tr("KV cache"), m_kv);
     grid->addWidget(labelOf(m_level, tr("Quality")), row, 0);
     grid->addLayout(rowOf({{m_level, 1}, m_advanced}, flush(6)), row++, 1);
-    reserveLines(*m_change, 1);
     auto* single = new QPushButton(tr("Single experts…"));
     single->setToolTip(tr("Opens the Experts panel: mark experts there, and Change gives them other bits"));
     connect(single, &QPushButton::clicked, this, &BudgetForm::singleExpertsRequested);
@@ -249,6 +248,7 @@ void BudgetForm::buildAdvanced(QGridLayout& grid) {
 
 void BudgetForm::unfold(bool all) {
     m_advanced->setArrowType(all ? Qt::DownArrow : Qt::RightArrow);
+    reserveLines(*m_change, all ? 2 : 1);  // a button stands beside it
     for (QWidget* each : std::as_const(m_folded)) {
         each->setVisible(all);
     }

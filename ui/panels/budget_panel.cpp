@@ -153,11 +153,15 @@ void BudgetPanel::buildPreview() {
     grid->setHorizontalSpacing(16);
     grid->setVerticalSpacing(1);
     grid->setColumnStretch(0, 1);
+    QFont bold = font();
+    bold.setWeight(QFont::Bold);
+    const int widest = QFontMetrics(bold).horizontalAdvance(percentText(1));  // dashes take less
     int place = 1;
     for (const QString& title : {tr("now"), tr("after")}) {
         auto* label = new QLabel(title);
         label->setAlignment(Qt::AlignRight);
         label->setForegroundRole(QPalette::PlaceholderText);
+        grid->setColumnMinimumWidth(place, widest);
         grid->addWidget(label, 0, place++);
     }
     m_figures[0] = addFigure(
@@ -363,6 +367,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     move += u' ' + (m_formatsKept     ? keptFormatsText(p.after.mean_bits)
                     : p.quantized > 0 ? tr("Less for experts that were quantized before.")
                                       : tr("Pale, below the bars: the plan after."));
+    m_movesNothing = p.bytes_to_move == 0;
     m_planNote->setText(engineText(p.plan.note));
     m_planNote->setVisible(!p.plan.note.empty());  // in the last row: nothing moves
     m_problem.clear();
@@ -576,6 +581,12 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
     refreshButtons();
 }
 
+bool BudgetPanel::changesNothing() const {
+    BudgetSetting sameQuality = m_form->setting();
+    sameQuality.quality = m_inForce.quality;
+    return m_previewed && m_formatsKept && m_movesNothing && sameQuality == m_inForce;
+}
+
 void BudgetPanel::refreshButtons() {
     const bool moving = m_replanId != 0;
     QWidget* const focused = focusAmong({m_apply, m_reset, m_undo, m_cancel});
@@ -584,11 +595,12 @@ void BudgetPanel::refreshButtons() {
     m_cancel->setText(m_cancelling ? tr("Cancelling…") : tr("Cancel"));
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
     // Nothing is applied that was not shown first.
-    m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting());
+    m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting() && !changesNothing());
     m_apply->setToolTip(m_apply->isEnabled()
                             ? tr("Carry this out in the background; the conversation goes on meanwhile")
                         : moving              ? tr("A change is under way")
                         : !changed            ? tr("Nothing is changed yet: move a slider")
+                        : changesNothing()    ? keptFormatsText(m_now->after.mean_bits)
                         : m_problem.isEmpty() ? tr("What it would change is being worked out")
                                               : m_problem);
     m_reset->setEnabled(changed && !moving);

@@ -83,6 +83,8 @@ class BudgetPanel : public Panel {
     // The request has been carried out; Undo leads to the state before it.
     void remember();
     void refreshButtons();
+    // The preview is of a level of quality that leaves everything as it is.
+    bool changesNothing() const;
     // Counted, since the cache moves experts all the time: the only number of them that
     // is shown as present.
     QString onDeviceNow() const;
@@ -112,6 +114,7 @@ class BudgetPanel : public Panel {
     std::optional<engine::ReplanPreview> m_now;  // its figures before are those of now
     std::optional<BudgetSetting> m_previewed;    // the setting of the preview
     bool m_formatsKept = false;                  // a floor of bits changes no format
+    bool m_movesNothing = false;                 // of the preview: neither memory nor experts change
     engine::Plan m_plan;                         // its result
     bool m_cancelling = false;                   // requested, not yet done
     bool m_undoing = false;
