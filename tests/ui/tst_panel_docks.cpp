@@ -222,6 +222,28 @@ class TestPanelDocks : public QObject {
         QTRY_COMPARE(dock.width(), chosen);
     }
 
+    // Nobody chose the widths of a large window: in a smaller one they are that one's.
+    void columns_ofALargeWindow_leaveASmallerOnesConversationRoom() {
+        WindowFixture f;
+        f.window->resize(1920, 1080);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        const QWidget& conversation = *f.window->centralWidget();
+        for (const char16_t* name : {u"experts", u"cache", u"budget", u"whatIf", u"benchmark", u"sampling"}) {
+            f.window->resize(1920, 1080);
+            QTRY_COMPARE(f.window->width(), 1920);
+            if (!canBeSeen(dockOf(f, name))) {
+                actionOf(f, name).trigger();
+            }
+            QTRY_VERIFY(canBeSeen(dockOf(f, name)) && canBeSeen(dockOf(f, u"conversations")));
+            settle();
+            f.window->resize(1280, 800);
+            QTRY_COMPARE(f.window->width(), 1280);
+            settle();
+            QTRY_VERIFY2(conversation.width() >= 520, qPrintable(QString::number(conversation.width())));
+            QVERIFY(canBeSeen(dockOf(f, name)) && canBeSeen(dockOf(f, u"conversations")));
+        }
+    }
+
     void columns_inALowerWindow_keepTheirWidths() {
         WindowFixture f;
         f.window->resize(1600, 800);

@@ -219,6 +219,16 @@ void PanelDocks::resizeColumns(bool narrows) {
             spare -= wanted[i] - now;
         }
     }
+    // A width that the user did not choose may be that of a larger window.
+    int comfort = spare + SideColumns::kConversationWidth - SideColumns::kReadableWidth;
+    for (const int i : {1, 0}) {
+        const bool isChosen = (i == 0 ? m_inspectorWidth : m_listWidth) > 0;
+        const int least = i == 0 ? m_columns->inspectorWidth() : SideColumns::kListWidth;
+        const int less = isChosen ? 0 : std::clamp(-comfort, 0, std::max(0, wanted[i] - least));
+        wanted[i] -= less;
+        comfort += less;
+        spare += less;
+    }
     QList<QDockWidget*> docks;
     QList<int> widths;
     bool differs = false;

@@ -22,6 +22,7 @@ class SideColumns : public QObject {
     enum class Room { One, Two, Three };  // columns that fit side by side
 
     static constexpr int kConversationWidth = 380;  // is left to it
+    static constexpr int kReadableWidth = 520;      // that it has where columns can give way
     static constexpr int kListWidth = 200;          // the narrowest that is of use
 
     // The docks and the rail, which are the inspector's tabs, must be the window's.
