@@ -4390,12 +4390,12 @@
         <translation>Das Demomodell kennt dieses Programm nicht gut genug, um zu antworten. „%1“ sagt, wo alles ist, und die Suche in der Hilfe (F1) durchsucht alle ihre Seiten; sie sind auf Englisch.</translation>
     </message>
     <message>
-        <source>The help is in English. It says:</source>
-        <translation>Die Hilfe gibt es nur auf Englisch. Dort steht:</translation>
-    </message>
-    <message>
         <source>More in the help: %1</source>
         <translation>Mehr in der Hilfe: %1</translation>
+    </message>
+    <message>
+        <source>The help is in English, with the English names of menus and buttons. It says:</source>
+        <translation>Die Hilfe gibt es nur auf Englisch, mit den englischen Namen von Menüs und Knöpfen. Darin steht:</translation>
     </message>
 </context>
 <context>
@@ -7219,6 +7219,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
         <translation>Um %1 Tokens zu lang: Mit diesen Dateien und dem ersten Token einer Antwort hat die Unterhaltung %2, der Kontext fasst %3. Entfernen Sie eine Datei oder hängen Sie einen Teil davon an.</translation>
     </message>
+    <message>
+        <source>Too long by %1 tokens: with this text and the first token of an answer the conversation takes %2, and the context holds %3. Shorten it.</source>
+        <translation>Um %1 Tokens zu lang: Mit diesem Text und dem ersten Token einer Antwort braucht die Unterhaltung %2, und der Kontext fasst %3. Bitte kürzen.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DropTarget</name>
@@ -8031,28 +8035,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>In dieser Unterhaltung suchen</translation>
     </message>
     <message>
-        <source>Previous hit (Shift+Enter)</source>
-        <translation>Voriger Treffer (Umschalt+Eingabe)</translation>
-    </message>
-    <message>
-        <source>Next hit (Enter)</source>
-        <translation>Nächster Treffer (Eingabe)</translation>
-    </message>
-    <message>
         <source>Close (Esc)</source>
         <translation>Schließen (Esc)</translation>
-    </message>
-    <message>
-        <source>Not found</source>
-        <translation>Nicht gefunden</translation>
-    </message>
-    <message>
-        <source>%1 / %2</source>
-        <translation>%1 / %2</translation>
-    </message>
-    <message>
-        <source>Hit %1 of %2</source>
-        <translation>Treffer %1 von %2</translation>
     </message>
 </context>
 <context>
@@ -8529,8 +8513,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Die Seite, die vorher gezeigt wurde</translation>
     </message>
     <message>
-        <source>The pages of the help are in English.</source>
-        <translation>Die Seiten der Hilfe sind auf Englisch.</translation>
+        <source>The pages of the help are in English, with the English names of menus and buttons.</source>
+        <translation>Die Seiten der Hilfe sind auf Englisch und nennen Menüs und Knöpfe mit ihren englischen Namen.</translation>
     </message>
 </context>
 <context>
@@ -8546,6 +8530,29 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>A change of the conversation could not be saved</source>
         <translation>Eine Änderung der Unterhaltung konnte nicht gespeichert werden</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::HitSteps</name>
+    <message>
+        <source>Previous hit (Shift+Enter)</source>
+        <translation>Voriger Treffer (Umschalt+Eingabe)</translation>
+    </message>
+    <message>
+        <source>Next hit (Enter)</source>
+        <translation>Nächster Treffer (Eingabe)</translation>
+    </message>
+    <message>
+        <source>Not found</source>
+        <translation>Nicht gefunden</translation>
+    </message>
+    <message>
+        <source>%1 / %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>Hit %1 of %2</source>
+        <translation>Treffer %1 von %2</translation>
     </message>
 </context>
 <context>
@@ -9951,7 +9958,7 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     </message>
     <message>
         <source>Settings › Appearance</source>
-        <translation>Einstellungen › Aussehen</translation>
+        <translation>Einstellungen › Darstellung</translation>
     </message>
     <message>
         <source>theme, dark, light, colours, text size, font, language</source>
@@ -11060,6 +11067,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>Edi&amp;t…</source>
         <translation>&amp;Bearbeiten …</translation>
     </message>
+    <message>
+        <source>&amp;Use for new conversations</source>
+        <translation>&amp;Für neue Unterhaltungen verwenden</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::PersonaEditor</name>
@@ -11579,8 +11590,8 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und übersprungene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
     </message>
     <message>
-        <source>%1, all experts</source>
-        <translation>%1, alle Experten</translation>
+        <source>All experts in this format</source>
+        <translation>Alle Experten in diesem Format</translation>
     </message>
 </context>
 <context>
@@ -12941,6 +12952,10 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Nothing is worked out yet. Press Forecast.</source>
         <translation>Noch nichts ausgerechnet. „Prognose“ tut es.</translation>
+    </message>
+    <message>
+        <source>not measured since the last change: ask again</source>
+        <translation>seit der letzten Änderung nicht gemessen: noch einmal fragen</translation>
     </message>
 </context>
 </TS>

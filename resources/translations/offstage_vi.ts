@@ -4390,12 +4390,12 @@
         <translation>Mô hình demo không biết đủ rõ về chương trình này để trả lời. %1 cho biết mọi thứ nằm ở đâu, và ô tìm kiếm trong phần trợ giúp (F1) tìm trong mọi trang; các trang bằng tiếng Anh.</translation>
     </message>
     <message>
-        <source>The help is in English. It says:</source>
-        <translation>Phần trợ giúp chỉ có bằng tiếng Anh. Trong đó viết:</translation>
-    </message>
-    <message>
         <source>More in the help: %1</source>
         <translation>Xem thêm trong phần trợ giúp: %1</translation>
+    </message>
+    <message>
+        <source>The help is in English, with the English names of menus and buttons. It says:</source>
+        <translation>Phần trợ giúp chỉ có bằng tiếng Anh, với tên tiếng Anh của trình đơn và nút. Trong đó viết:</translation>
     </message>
 </context>
 <context>
@@ -7209,6 +7209,10 @@ Reading its headers…</source>
         <source>Too long by %1 tokens: with these files and the first token of an answer the conversation takes %2, and the context holds %3. Remove a file, or attach a part of it.</source>
         <translation>Dài quá %1 token: cùng các tệp này và token đầu tiên của câu trả lời, cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy bỏ bớt một tệp hoặc chỉ đính kèm một phần.</translation>
     </message>
+    <message>
+        <source>Too long by %1 tokens: with this text and the first token of an answer the conversation takes %2, and the context holds %3. Shorten it.</source>
+        <translation>Dài hơn %1 token: với văn bản này và token đầu tiên của câu trả lời, cuộc trò chuyện cần %2, còn ngữ cảnh chứa được %3. Hãy rút ngắn nó.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DropTarget</name>
@@ -8018,28 +8022,8 @@ Reading its headers…</source>
         <translation>Tìm trong cuộc trò chuyện này</translation>
     </message>
     <message>
-        <source>Previous hit (Shift+Enter)</source>
-        <translation>Kết quả trước (Shift+Enter)</translation>
-    </message>
-    <message>
-        <source>Next hit (Enter)</source>
-        <translation>Kết quả tiếp theo (Enter)</translation>
-    </message>
-    <message>
         <source>Close (Esc)</source>
         <translation>Đóng (Esc)</translation>
-    </message>
-    <message>
-        <source>Not found</source>
-        <translation>Không tìm thấy</translation>
-    </message>
-    <message>
-        <source>%1 / %2</source>
-        <translation>%1 / %2</translation>
-    </message>
-    <message>
-        <source>Hit %1 of %2</source>
-        <translation>Kết quả %1 trên %2</translation>
     </message>
 </context>
 <context>
@@ -8515,8 +8499,8 @@ Reading its headers…</source>
         <translation>Trang đã hiện trước đó</translation>
     </message>
     <message>
-        <source>The pages of the help are in English.</source>
-        <translation>Các trang trợ giúp được viết bằng tiếng Anh.</translation>
+        <source>The pages of the help are in English, with the English names of menus and buttons.</source>
+        <translation>Các trang trợ giúp bằng tiếng Anh, với tên tiếng Anh của trình đơn và nút.</translation>
     </message>
 </context>
 <context>
@@ -8532,6 +8516,29 @@ Reading its headers…</source>
     <message>
         <source>A change of the conversation could not be saved</source>
         <translation>Không lưu được một thay đổi của cuộc trò chuyện</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::HitSteps</name>
+    <message>
+        <source>Previous hit (Shift+Enter)</source>
+        <translation>Kết quả trước (Shift+Enter)</translation>
+    </message>
+    <message>
+        <source>Next hit (Enter)</source>
+        <translation>Kết quả tiếp theo (Enter)</translation>
+    </message>
+    <message>
+        <source>Not found</source>
+        <translation>Không tìm thấy</translation>
+    </message>
+    <message>
+        <source>%1 / %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>Hit %1 of %2</source>
+        <translation>Kết quả %1 trên %2</translation>
     </message>
 </context>
 <context>
@@ -11039,6 +11046,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>Edi&amp;t…</source>
         <translation>&amp;Sửa…</translation>
     </message>
+    <message>
+        <source>&amp;Use for new conversations</source>
+        <translation>&amp;Dùng cho cuộc trò chuyện mới</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::PersonaEditor</name>
@@ -11557,8 +11568,8 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ qua sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
     </message>
     <message>
-        <source>%1, all experts</source>
-        <translation>%1, mọi chuyên gia</translation>
+        <source>All experts in this format</source>
+        <translation>Mọi chuyên gia ở định dạng này</translation>
     </message>
 </context>
 <context>
@@ -12918,6 +12929,10 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Nothing is worked out yet. Press Forecast.</source>
         <translation>Chưa tính gì. Hãy nhấn “Dự báo”.</translation>
+    </message>
+    <message>
+        <source>not measured since the last change: ask again</source>
+        <translation>chưa đo lại kể từ thay đổi gần nhất: hãy hỏi lại</translation>
     </message>
 </context>
 </TS>
