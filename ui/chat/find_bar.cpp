@@ -29,6 +29,7 @@ void nameHitButton(QToolButton& button, const QString& text) {
 HitSteps::HitSteps(QWidget* parent)
     : QWidget(parent), m_count(new QLabel), m_previous(new QToolButton), m_next(new QToolButton) {
     m_count->setForegroundRole(QPalette::PlaceholderText);
+    m_count->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(QStringLiteral("20,000 / 20,000")));
     nameHitButton(*m_previous, tr("Previous hit (Shift+Enter)"));
     nameHitButton(*m_next, tr("Next hit (Enter)"));
