@@ -363,7 +363,7 @@ class TestHelp : public QObject {
     void pages_sayTheirLanguage_inTheReaders_data() {
         QTest::addColumn<QString>("note");
         QTest::newRow("en") << QString();
-        QTest::newRow("de") << QStringLiteral("auf Englisch");
+        QTest::newRow("de") << QStringLiteral("mit ihren englischen Namen");
         QTest::newRow("vi") << QStringLiteral("tiếng Anh");
     }
     void pages_sayTheirLanguage_inTheReaders() {
@@ -415,11 +415,14 @@ class TestHelp : public QObject {
         QCOMPARE(f.messages().first().text, offered[question]);
         QCOMPARE(f.last().helpPage, page);
         QVERIFY2(f.last().text.contains(words), qPrintable(f.last().text));
-        // In another language its first line says that the pages are in English.
-        const QString first = language == QStringLiteral("de") ? QStringLiteral("Die Hilfe gibt es nur auf Englisch.")
-                              : language == QStringLiteral("vi")
-                                  ? QStringLiteral("Phần trợ giúp chỉ có bằng tiếng Anh.")
-                                  : QString();
+        // In another language its first line says that the pages, and menus in them, are in
+        // English.
+        const QString first =
+            language == QStringLiteral("de")
+                ? QStringLiteral("Die Hilfe gibt es nur auf Englisch, mit den englischen Namen von Menüs und Knöpfen.")
+            : language == QStringLiteral("vi")
+                ? QStringLiteral("Phần trợ giúp chỉ có bằng tiếng Anh, với tên tiếng Anh của trình đơn và nút.")
+                : QString();
         QVERIFY2(f.last().text.startsWith(first), qPrintable(f.last().text));
         QCOMPARE(f.last().text.startsWith(QStringLiteral("The help is in English")), false);
     }
