@@ -476,9 +476,15 @@ class TestPanelRoom : public QObject {
                     QTest::keyClick(&level, level.currentIndex() < chosen ? Qt::Key_Down : Qt::Key_Up);
                 }
                 const QString state = QStringLiteral("%1-%2-%3-%4").arg(open).arg(chosen).arg(language).arg(onCpu);
-                QTRY_VERIFY2_WITH_TIMEOUT(apply.isEnabled(), qPrintable(apply.toolTip()), 60'000);
+                // On the CPU a level may change nothing, and then cannot be applied.
+                const QString waits = BudgetPanel::tr("What it would change is being worked out");
+                QTRY_VERIFY2_WITH_TIMEOUT(apply.isEnabled() || (onCpu && apply.toolTip() != waits),
+                                          qPrintable(apply.toolTip()), 60'000);
                 takePictures(QStringLiteral("budget-preview-") + state);
                 COMPARE_ROOM(dock);
+                if (!apply.isEnabled()) {
+                    continue;
+                }
                 QTest::mouseClick(&apply, Qt::LeftButton);
                 COMPARE_ROOM(dock);
                 QTRY_VERIFY_WITH_TIMEOUT(panel.form().setting() == panel.inForce(), 60'000);
