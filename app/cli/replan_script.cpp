@@ -8,6 +8,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/model_messages.h"
 #include "engine/report_table.h"
 #include "engine/run/run_messages.h"
 

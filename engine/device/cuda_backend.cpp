@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/device/cuda_messages.h"
 #include "engine/device/cuda_row_quantizer.h"
 #include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"

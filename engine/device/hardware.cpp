@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/device/control_groups.h"
+#include "engine/device/cuda_messages.h"
 #include "engine/device/device_messages.h"
 #include "engine/error.h"
 #include "kernels/cpu_kernels.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/device/control_groups.h"
+#include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 
 namespace offstage::engine {
