@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kScalarLanes = 4;
 
-std::uint64_t read(const std::byte* data, std::int64_t n_bytes, int n_streams) {
+std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams) {
     std::uint64_t sums[8] = {};
     for (std::int64_t i = 0; i < n_bytes; i += 256) {
         for (int stream = 0; stream < n_streams; ++stream) {
@@ -28,7 +28,7 @@ std::uint64_t read(const std::byte* data, std::int64_t n_bytes, int n_streams) {
 }
 
 // Lanes that a compiler for the baseline can keep in its vector registers.
-double f32(std::int64_t n_rounds) {
+double f32_scalar(std::int64_t n_rounds) {
     float chains[kChains][kScalarLanes];
     for (int c = 0; c < kChains; ++c) {
         for (int lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = static_cast<float>(c + lane);
@@ -45,7 +45,7 @@ double f32(std::int64_t n_rounds) {
     return sum;
 }
 
-double int8(std::int64_t n_rounds) {
+double int8_scalar(std::int64_t n_rounds) {
     std::uint32_t chains[kChains][kScalarLanes];
     for (std::uint32_t c = 0; c < kChains; ++c) {
         for (std::uint32_t lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = c + lane;
@@ -64,9 +64,10 @@ double int8(std::int64_t n_rounds) {
     return sum;
 }
 
-constexpr Loop kScalarF32 = {f32, 2.0 * kChains* kScalarLanes};
-constexpr Loop kScalarInt8 = {int8, 2.0 * kChains* kScalarLanes};
-constexpr Loops kScalarLoops = {read, kScalarF32, kScalarF32, kScalarInt8, kScalarInt8, &CpuFeatures::avx_vnni};
+constexpr double kScalarOperations = 2.0 * kChains * kScalarLanes;
+constexpr Loop kScalarF32 = {f32_scalar, kScalarOperations};
+constexpr Loop kScalarInt8 = {int8_scalar, kScalarOperations};
+constexpr Loops kScalarLoops = {read_scalar, kScalarF32, kScalarF32, kScalarInt8, kScalarInt8, &CpuFeatures::avx_vnni};
 
 const Loops& best_loops() {
     if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx512")) {
