@@ -2,6 +2,7 @@
 // An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA
 // types and only C++17: the device code includes this header.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -146,6 +147,16 @@ class CudaContext {
     // (only kTimedTickets of each queue are).
     static constexpr std::uint64_t kTimedTickets = 1024;
     virtual double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) = 0;
+
+    // ---- the host's part within a sequence: see engine's Backend
+    virtual bool awaits_host() const = 0;
+    virtual std::uint32_t hand_over() = 0;
+    virtual bool host_wait_handed(std::uint32_t number) = 0;
+    virtual void answer(std::uint32_t number) = 0;
+    virtual void give_up_answers() = 0;
+    // The most that an operation waits for the host; then this object has failed. 20
+    // seconds at first.
+    virtual void set_answer_limit(std::chrono::nanoseconds limit) = 0;
 
     // ---- sequences of operations that come again: see engine's Backend
     virtual void begin_repeated(std::int64_t place) = 0;

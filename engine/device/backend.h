@@ -185,6 +185,24 @@ class Backend {
     // last call; empty: none.
     virtual Message take_note() { return {}; }
 
+    // ---- the host's part within such a sequence
+    // The device hands values to the host in the midst of a sequence, without a point, and
+    // ops::Combine waits there for the host's rows (Combine::awaits_host), so that one
+    // sequence may have many layers that the host has a part in. When the sequence has
+    // been started, the host waits for each number in turn, writes rows and row_of to
+    // their places in host memory, and answers. Until then it must not wait for the
+    // compute queue. awaits_host(): whether the device can do so now.
+    virtual bool awaits_host() const { return false; }
+    // Hands over what store() was called for until now. Numbers count upwards.
+    virtual std::uint32_t hand_over() { return 0; }
+    // The calling thread waits for these values. False: the device failed.
+    virtual bool host_wait_handed(std::uint32_t /*number*/) { return false; }
+    virtual void answer(std::uint32_t /*number*/) {}
+    // Instead of all answers that are missing: nothing waits any more, and what the
+    // operations compute is worthless. An operation that waits for 20 seconds ends so by
+    // itself, and is a failure.
+    virtual void give_up_answers() {}
+
     // The order of the operations from now on; kByNumber at first. Only for CpuBackend
     // and EmulatedAccelerator; others keep their order.
     virtual void set_sum_order(SumOrder /*order*/) {}

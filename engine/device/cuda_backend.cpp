@@ -164,6 +164,17 @@ class CudaBackend final : public Backend {
         graphs_ = on;
         count_graphs();
     }
+    bool awaits_host() const override { return context_->awaits_host(); }
+    std::uint32_t hand_over() override { return unanswered_ = context_->hand_over(); }
+    bool host_wait_handed(std::uint32_t number) override { return context_->host_wait_handed(number); }
+    void answer(std::uint32_t number) override {
+        context_->answer(number);
+        if (number == unanswered_) all_are_answered();
+    }
+    void give_up_answers() override {
+        context_->give_up_answers();
+        all_are_answered();
+    }
     Replays replays() const override {
         const kernels::CudaReplays counted = context_->replays();
         return {counted.n_graphs, counted.n_replayed, counted.bytes, counted.n_ahead};
@@ -227,9 +238,14 @@ class CudaBackend final : public Backend {
     static std::uint64_t quantizer_bytes(const StepShape& shape) {
         return CudaRowQuantizer::device_bytes(3 * shape.ffn_dim, shape.hidden_dim);
     }
+    void all_are_answered() {
+        unanswered_ = 0;
+        count_graphs();
+    }
     // Counts the memory of graphs against the share that scratch_bytes() reserved; more
-    // if the budget has room.
+    // if the budget has room. A graph that waits for the host cannot be given up.
     void count_graphs() {
+        if (unanswered_ != 0) return;
         const std::uint64_t bytes = context_->replays().bytes;
         if (bytes == graph_bytes_) return;
         if (!arena_.count_beside(bytes, MemoryUse::kWorkspace)) {
@@ -259,6 +275,7 @@ class CudaBackend final : public Backend {
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
     std::uint64_t quantizer_bytes_ = 0;  // of the last attempt to make it
     std::uint64_t graph_bytes_ = 0;      // counted in the arena
+    std::uint32_t unanswered_ = 0;       // hand_over()'s last number, until that is answered
     int fail_in_ = 0;
     bool graphs_ = true;  // until they are switched off, or failed and the user was informed
     Clock::time_point opened_ = Clock::now();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -34,16 +35,17 @@ constexpr std::chrono::seconds kAwakeForWord{60}, kAwakeForEvent{0};  // streams
 constexpr std::chrono::microseconds kAwakeForWord{500}, kAwakeForEvent = kAwakeForWord;
 #endif
 
-// A word in page-locked host memory that counts, modulo 2^32, what the device has handed
-// to the host: the host sees it sooner than the runtime sees an event. One thread, whose
-// current device it is.
+// Words in page-locked host memory by which device and host hand over to each other,
+// sooner than the runtime sees an event. Numbers count modulo 2^32: what the device has
+// handed to the host; what of it the host has answered (HostAnswer); and whether a kernel
+// waited too long for that. One thread, whose current device it is.
 class ArrivalWord {
   public:
     ArrivalWord() = default;
     ArrivalWord(const ArrivalWord&) = delete;
     ArrivalWord& operator=(const ArrivalWord&) = delete;
     ~ArrivalWord() {
-        if (there_ != nullptr && cudaHostUnregister(word_.get()) != cudaSuccess) (void)cudaGetLastError();
+        if (there_ != nullptr && cudaHostUnregister(words_.get()) != cudaSuccess) (void)cudaGetLastError();
     }
     // Where the system or the device refuses, mapped() stays nullptr.
     void open() {
@@ -51,7 +53,7 @@ class ArrivalWord {
         const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
         void* const page = std::aligned_alloc(page_bytes, page_bytes);
         if (page == nullptr) return;
-        word_.reset(new (page) Word(0));
+        words_.reset(new (page) Words);
         constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
         if (cudaHostRegister(page, page_bytes, kFlags) != cudaSuccess) {
             (void)cudaGetLastError();
@@ -59,38 +61,61 @@ class ArrivalWord {
         }
         void* place = nullptr;
         if (cudaHostGetDevicePointer(&place, page, 0) == cudaSuccess) {
-            there_ = static_cast<unsigned*>(place);
+            there_ = static_cast<std::byte*>(place);
             return;
         }
         (void)cudaGetLastError();
         if (cudaHostUnregister(page) != cudaSuccess) (void)cudaGetLastError();
     }
-    // For the device.
-    unsigned* mapped() const { return there_; }
+    // For the device: the word that it counts in.
+    unsigned* mapped() const { return mapped(offsetof(Words, arrived)); }
+    // For kernels behind the stores whose number `count` has, in the device's memory.
+    HostAnswer answer_of(const unsigned* count, std::uint64_t limit_ns) const {
+        if (there_ == nullptr) return {};
+        return {count, mapped(offsetof(Words, answered)), mapped(offsetof(Words, unanswered)), limit_ns};
+    }
 
     // The number of what is handed over next.
     std::uint32_t announce() { return ++announced_; }
-    // Waits for it, awake since `begin`. `event` follows it in its stream: false where
-    // that is not to be waited for in this way.
-    bool wait_for(std::uint32_t number, cudaEvent_t event, Clock::time_point begin) const {
+    std::uint32_t announced() const { return announced_; }
+    // Waits for it, awake since `begin`. query(): the state of the work that hands it
+    // over. sleeps: goes on so, with pauses; otherwise false where that takes long. False
+    // where the work has ended, or failed, without it.
+    template <typename Query>
+    bool wait_for(std::uint32_t number, Clock::time_point begin, bool sleeps, const Query& query) const {
         for (int n = 1; !has(number); ++n) {
             rest();
             if (n % kLooks != 0) continue;
             // After a fault in a kernel no word comes.
-            const cudaError_t status = cudaEventQuery(event);
+            const cudaError_t status = query();
             if (status != cudaSuccess) (void)cudaGetLastError();
-            if (status != cudaErrorNotReady || Clock::now() - begin >= kAwakeForWord) return has(number);
+            if (status != cudaErrorNotReady) return has(number);
+            if (Clock::now() - begin < kAwakeForWord) continue;
+            if (!sleeps) return has(number);
+            std::this_thread::sleep_for(kPause);
         }
         return true;
     }
+
+    // What kernels behind the stores with this number, or an earlier one, read is there.
+    void answer(std::uint32_t number) {
+        if (words_ != nullptr) words_->answered.store(number, std::memory_order_release);
+    }
+    // No kernel waits any longer for an answer to what was announced until now.
+    void give_up() { answer(announced_); }
+    bool any_unanswered() const { return words_ != nullptr && words_->unanswered.load(std::memory_order_acquire) != 0; }
     // The device counts from 0 again, and nothing is on its way.
     void restart() {
         announced_ = 0;
-        if (word_ != nullptr) word_->store(0, std::memory_order_relaxed);
+        if (words_ == nullptr) return;
+        for (Word* const word : {&words_->arrived, &words_->answered, &words_->unanswered}) {
+            word->store(0, std::memory_order_relaxed);
+        }
     }
 
   private:
     static constexpr int kLooks = 64;  // before the runtime is asked
+    static constexpr std::chrono::microseconds kPause{50};
     static void rest() {
 #ifdef OFFSTAGE_CUDA_ON_HOST
         std::this_thread::yield();
@@ -99,16 +124,24 @@ class ArrivalWord {
 #endif
     }
     bool has(std::uint32_t number) const {
-        return static_cast<std::int32_t>(word_->load(std::memory_order_acquire) - number) >= 0;
+        return static_cast<std::int32_t>(words_->arrived.load(std::memory_order_acquire) - number) >= 0;
+    }
+    unsigned* mapped(std::size_t offset) const {
+        return there_ == nullptr ? nullptr : reinterpret_cast<unsigned*>(there_ + offset);
     }
 
     using Word = std::atomic<std::uint32_t>;
     static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(unsigned), "the device writes it");
-    struct Free {
-        void operator()(Word* page) const { std::free(page); }
+    struct Words {  // each in a line of its own
+        alignas(64) Word arrived{0};
+        alignas(64) Word answered{0};
+        alignas(64) Word unanswered{0};
     };
-    std::unique_ptr<Word, Free> word_;
-    unsigned* there_ = nullptr;
+    struct Free {
+        void operator()(Words* page) const { std::free(page); }
+    };
+    std::unique_ptr<Words, Free> words_;
+    std::byte* there_ = nullptr;
     std::uint32_t announced_ = 0;
 };
 

@@ -24,6 +24,7 @@ namespace {
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
 constexpr std::size_t kArrivalBytes = (kArrivals + 1) * sizeof(unsigned);  // and the count of stores with a number
+constexpr std::chrono::nanoseconds kAnswerLimit = std::chrono::seconds(20);
 
 class Context final : public CudaContext {
   public:
@@ -82,6 +83,21 @@ class Context final : public CudaContext {
     void host_wait(CudaQueue queue, std::uint64_t ticket) override;
     bool has_happened(CudaQueue queue, std::uint64_t ticket) override;
     double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) override;
+
+    bool awaits_host() const override {
+        return worker_.graphs && replay_.problem().empty() && worker_.answer.count != nullptr;
+    }
+    std::uint32_t hand_over() override {
+        start_stores(true);
+        return word_.announced();
+    }
+    bool host_wait_handed(std::uint32_t number) override;
+    void answer(std::uint32_t number) override { word_.answer(number); }
+    void give_up_answers() override { word_.give_up(); }
+    void set_answer_limit(std::chrono::nanoseconds limit) override {
+        answer_limit_ = limit;
+        set_answer();
+    }
 
     void begin_repeated(std::int64_t place) override;
     void end_repeated() override;
@@ -195,6 +211,14 @@ class Context final : public CudaContext {
     void clear_arrivals();
     // Those that wait for others of a sequence, by one kernel; numbered: a point follows.
     void start_stores(bool numbered);
+    void set_answer() {
+        const auto ns = static_cast<std::uint64_t>(answer_limit_.count());
+        worker_.answer = worker_.arrivals == nullptr ? HostAnswer() : word_.answer_of(worker_.arrivals + kArrivals, ns);
+    }
+    // Behind a wait of the host.
+    void check_answers() {
+        if (word_.any_unanswered()) worker_.failure.set("The GPU waited too long for the processor's part of a layer.");
+    }
     // Looks for the host's word for a point, since `begin`; false: wait for its event.
     bool has_arrived(std::uint64_t ticket, cudaEvent_t event, Clock::time_point begin);
     // copy(copies) begins copies on that stream. As a whole they are refused or done.
@@ -215,6 +239,7 @@ class Context final : public CudaContext {
     HostStore stores_[kMostStores];  // submitted, not started
     std::size_t n_stores_ = 0;
     ArrivalWord word_;
+    std::chrono::nanoseconds answer_limit_ = kAnswerLimit;
     // The last stores with a number, and the points right behind them.
     struct {
         std::uint32_t number = 0;
@@ -312,6 +337,7 @@ bool Context::open(CudaOpening& opening) {
 Context::~Context() {
     if (!use_device()) return;
     if (is_open_) {
+        word_.give_up();
         (void)cudaStreamSynchronize(copy_.get());
         (void)cudaStreamSynchronize(compute_.get());
         (void)cudaGetLastError();
@@ -326,6 +352,7 @@ std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
 
 bool Context::clear_failure() {
     start_kept();  // nothing but its events
+    word_.give_up();
     (void)cudaGetLastError();
     cudaError_t status = cudaSetDevice(facts_.ordinal);
     if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context returns its error forever
@@ -437,9 +464,21 @@ void Context::start_stores(bool numbered) {
 bool Context::has_arrived(std::uint64_t ticket, cudaEvent_t event, Clock::time_point begin) {
     if (ticket <= arrived_) return true;
     const bool there = ticket >= handed_.first && ticket <= handed_.last && worker_.failure.none() &&
-                       word_.wait_for(handed_.number, event, begin);
+                       word_.wait_for(handed_.number, begin, false, [event] { return cudaEventQuery(event); });
     if (there) arrived_ = ticket;
     return there;
+}
+
+bool Context::host_wait_handed(std::uint32_t number) {
+    start_kept();
+    if (!worker_.failure.none() || !select_device()) return false;
+    const auto stream = [this] { return cudaStreamQuery(compute_.get()); };
+    if (!word_.wait_for(number, Clock::now(), true, stream) &&
+        check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU")) {
+        worker_.failure.set("The GPU did not hand over a layer's choice.");
+    }
+    check_answers();
+    return worker_.failure.none();
 }
 
 std::uint64_t Context::record(CudaQueue queue) {
@@ -472,13 +511,13 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !select_device()) return;
     const auto begin = Clock::now();
-    if (queue == CudaQueue::kCompute && has_arrived(ticket, event, begin)) return;
+    if (queue == CudaQueue::kCompute && has_arrived(ticket, event, begin)) return check_answers();
     // A layer's choice arrives sooner than a sleeping thread can be woken. A prompt's
     // step takes seconds, during which the processor has other work.
     while (cudaEventQuery(event) == cudaErrorNotReady && Clock::now() - begin < kAwakeForEvent) {
     }
     (void)cudaGetLastError();
-    check(cudaEventSynchronize(event), "Waiting for the GPU");
+    if (check(cudaEventSynchronize(event), "Waiting for the GPU")) check_answers();
 }
 
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
@@ -574,6 +613,7 @@ void Context::set_scratch(void* data, std::size_t bytes) {
         worker_.arrivals = reinterpret_cast<unsigned*>(place + left / sizeof(unsigned) * sizeof(unsigned));
     }
     worker_.scratch.set(place, left);
+    set_answer();
     clear_arrivals();
 }
 

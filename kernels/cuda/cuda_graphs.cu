@@ -60,7 +60,13 @@ void Replay::end(Worker& worker) {
         return;
     }
     Sequence& sequence = sequence_at(place_);
-    if (sequence.list == kept_ && (sequence.graph.get() != nullptr || build(sequence, worker.stream)) &&
+    bool same = sequence.list == kept_;
+    if (!same && kept_.awaits_host()) {
+        drop_graph(sequence);
+        sequence.list = kept_;
+        same = true;
+    }
+    if (same && (sequence.graph.get() != nullptr || build(sequence, worker.stream)) &&
         (again || start_graph(sequence, worker))) {
         worker.kept = nullptr;
         started_ = place_;
@@ -70,7 +76,7 @@ void Replay::end(Worker& worker) {
     }
     worker.start_kept();
     if (problem_.none()) {
-        if (!(sequence.list == kept_)) {
+        if (!same) {
             drop_graph(sequence);
             std::swap(sequence.list, kept_);
         }

@@ -28,6 +28,7 @@ namespace offstage::kernels::cuda {
 // graph is built from it; if it is the same again, the graph is started. If it differs,
 // it is started kernel by kernel, and the graph is destroyed. So a graph never runs with
 // old parameters: every change (an address, a format, a number of splits) is detected.
+// Of a sequence in which a kernel waits for the host a graph is built at once.
 // Values that change without a new graph lie in the device's memory
 // (DecodeItem::device_past).
 //

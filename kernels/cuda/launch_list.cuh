@@ -99,12 +99,16 @@ class LaunchList {
     // One more key, as the next token has, takes other launches.
     void set_last_of_its_kind() { last_of_its_kind_ = true; }
     bool last_of_its_kind() const { return last_of_its_kind_; }
+    // A kernel waits for the host (HostAnswer), which may have to start all of them first:
+    // one by one they might be more than a stream takes.
+    void set_awaits_host() { awaits_host_ = true; }
+    bool awaits_host() const { return awaits_host_; }
     void clear() {
         entries_.clear();
         points_.clear();
         bytes_.clear();
         n_leading_ = n_before_last_ = 0;
-        last_of_its_kind_ = false;
+        last_of_its_kind_ = awaits_host_ = false;
     }
 
     bool has_kernels() const { return entries_.size() > points_.size(); }
@@ -147,7 +151,7 @@ class LaunchList {
     std::size_t n_leading_ = 0, n_before_last_ = 0;  // points before the first kernel, before the last one
     std::vector<std::byte> bytes_;                   // the parameters; allocated with KernelCall's alignment
     static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= KernelCall<>::kParameterAlignment, "of bytes_");
-    bool last_of_its_kind_ = false;
+    bool last_of_its_kind_ = false, awaits_host_ = false;
 };
 
 }  // namespace offstage::kernels::cuda

@@ -94,6 +94,15 @@ struct CudaExpertCall {
 
 constexpr std::int64_t kArrivals = 1024;
 
+// For a kernel that waits until the host has answered the stores with a number before it
+// (arrival_word.cuh). The last three are words in host memory, or how long it waits.
+struct HostAnswer {
+    const unsigned* count = nullptr;     // their number, in the device's memory; nullptr: it does not wait
+    const unsigned* answered = nullptr;  // the last number that the host has answered
+    unsigned* unanswered = nullptr;      // set where the limit ended a wait; then none waits any more
+    std::uint64_t limit_ns = 0;
+};
+
 // The stream, memory and state that an operation uses.
 struct Worker {
     cudaStream_t stream = nullptr;
@@ -104,6 +113,7 @@ struct Worker {
     ByteInputTypes byte_inputs;
     StagedKeys* staged_keys = nullptr;
     unsigned* arrivals = nullptr;    // (kArrivals), 0 between two kernels: see is_last_block()
+    HostAnswer answer;               // for kernels that wait; without a count where they cannot
     std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
     bool early_edges = false;        // takes_early_edges()
     bool lays_out = true;            // rows of files' blocks: CudaContext::set_lays_out()

@@ -70,6 +70,44 @@ __device__ inline void write_for_host(unsigned* word, unsigned value) {
 #endif
 }
 
+__device__ inline unsigned read_from_host(const unsigned* word) {
+#ifdef OFFSTAGE_CUDA_ON_HOST
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#else
+    unsigned value;
+    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+#endif
+}
+
+__device__ inline std::uint64_t now_ns() {
+#ifdef OFFSTAGE_CUDA_ON_HOST
+    return cuda_host::now_ns();
+#else
+    std::uint64_t ns;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+    return ns;
+#endif
+}
+
+// By every thread of a block: what the host wrote before its answer can be read then.
+__device__ inline void await_host(const HostAnswer& answer) {
+    if (threadIdx.x == 0) {
+        constexpr unsigned kPauseNs = 200;
+        const unsigned number = *answer.count;
+        const std::uint64_t begin = now_ns();
+        while (static_cast<int>(read_from_host(answer.answered) - number) < 0) {
+            if (read_from_host(answer.unanswered) != 0) break;
+            if (now_ns() - begin >= answer.limit_ns) {
+                write_for_host(answer.unanswered, 1);
+                break;
+            }
+            __nanosleep(kPauseNs);
+        }
+    }
+    __syncthreads();
+}
+
 struct StoreJob {
     unsigned* count = nullptr;
     unsigned* arrived = nullptr;
@@ -108,7 +146,8 @@ __global__ void __launch_bounds__(kStoreThreads) store_words(StoreJob job) {
 // Rows are read some at a time: from host memory each takes a microsecond.
 __global__ void __launch_bounds__(kThreads)
     combine_rows(const float* rows, const float* host_rows, const std::int32_t* row_of, const float* weights,
-                 std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x, HostAnswer answer) {
+    if (answer.count != nullptr) await_host(answer);
     constexpr int kAtOnce = 8;
     const std::int64_t token = blockIdx.x;
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
@@ -200,8 +239,10 @@ void compute(Worker& worker, const Clear& op) {
 }
 
 void compute(Worker& worker, const Combine& op) {
+    if (op.awaits_host && worker.kept != nullptr) worker.kept->set_awaits_host();
     worker.start(combine_rows, dim3(blocks_for(op.n, 1), blocks_for(op.hidden_dim, kThreads)), kThreads, 0, op.rows,
-                 op.host_rows, op.row_of, op.weights, op.n_active, op.hidden_dim, op.x);
+                 op.host_rows, op.row_of, op.weights, op.n_active, op.hidden_dim, op.x,
+                 op.awaits_host ? worker.answer : HostAnswer());
 }
 
 }  // namespace offstage::kernels::ops

@@ -194,6 +194,10 @@ cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::si
 // Replaces griddepcontrol.wait.
 void wait_for_previous();
 
+// Other lanes, and the host's thread, go on.
+void nap();
+std::uint64_t now_ns();
+
 // Adds what a kernel did wrong to problems(), once.
 void report(const char* problem);
 
@@ -217,6 +221,9 @@ cudaError_t add_kernel_node(cudaGraphNode_t* node, cudaGraph_t graph, const cuda
 
 inline void __syncthreads() {
     cuda_host::meet_block();
+}
+inline void __nanosleep(unsigned) {
+    cuda_host::nap();
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
     cuda_host::meet_warp(mask, "__syncwarp", 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <numeric>
 #include <sys/mman.h>
+#include <thread>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
@@ -526,6 +528,18 @@ void wait_for_previous() {
     if (state.begun == nullptr) return;
     state.at_wait.push_back(state.current->index);
     state.leave(false);
+}
+
+void nap() {
+    BlockRunner::State& state = *active;
+    state.set_runnable(state.current->index);
+    state.leave(false);
+    std::this_thread::yield();
+}
+
+std::uint64_t now_ns() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 void* shared_memory() {

@@ -22,13 +22,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/ops/grouped_attention.cu", "kernels/cuda/decode_products.cu", "kernels/ops/decode_experts.cu",
          "kernels/ops/route.cu", "kernels/cuda/split_products.cu", "kernels/cuda/down_products.cu",
          "kernels/cuda/plain_experts.cu", "kernels/cuda/byte_tiles.cu", "kernels/cuda/packed_tiles.cu",
-         "kernels/cuda/expert_order.cu", "kernels/cuda/byte_products.cu"]
+         "kernels/cuda/expert_order.cu", "kernels/cuda/byte_products.cu", "kernels/ops/elementwise.cu"]
 # Of these files: the kernels, by name, and their threads.
 THREADS = {"attend_token": 128, "multiply_rounded": 256, "multiply_plain": 256, "multiply_split_row": 128,
            "multiply_blocks": 256, "decode_up": 256, "decode_down": 256, "route_token": 128, "choose": 32,
            "multiply_split": 128, "down_products": 256, "expert_up": 256, "expert_down": 256,
            "multiply_tiles": 256, "multiply_row_tiles": 256, "multiply_packed_tiles": 256, "order_by_expert": 256,
-           "byte_products": 256}
+           "byte_products": 256, "combine_rows": 256, "store_words": 512}
 # These serve several tokens, too; their last number is for how many.
 OF_SOME_TOKENS = {"multiply_split", "down_products", "expert_up", "expert_down"}
 REGISTERS = 65536  # of a multiprocessor, for all of these

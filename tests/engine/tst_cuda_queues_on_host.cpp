@@ -153,6 +153,7 @@ class TestCudaQueuesOnHost : public QObject {
     void experts_of_a_file_have_the_scratch_memory_of_blocks();
     void a_device_that_cannot_be_selected_is_a_failure();
     void stored_values_are_seen_without_the_runtime();
+    void rows_of_the_host_are_awaited();
     void behind_a_copy_the_runtime_is_asked();
     void copies_of_unmeasured_steps_are_forgotten();
     void without_a_word_the_runtime_is_asked_data();
@@ -567,6 +568,63 @@ void TestCudaQueuesOnHost::stored_values_are_seen_without_the_runtime() {
         }
         QVERIFY(backend->replays().n_replayed >= 6);
     }
+}
+
+// Twice in one sequence, which is a graph at once: each time the device has handed over
+// what it has until then, and goes on with the rows that the host gives it. Where the host
+// gives up, the sequence ends.
+void TestCudaQueuesOnHost::rows_of_the_host_are_awaited() {
+    constexpr std::int64_t kHidden = 300;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    QVERIFY(!backend->awaits_host());  // without scratch memory
+    backend->reserve(parity::largest_step());
+    QVERIFY(backend->awaits_host());
+    PinnedHost<float> rows(*backend, kHidden, "a test"), seen(*backend, kHidden, "a test");
+    PinnedHost<std::int32_t> row_of(*backend, 1, "a test");
+    row_of.host()[0] = ~0;
+    const parity::OnDevice<float> x(*backend, parity::filled(kHidden, 1.0f));
+    const parity::OnDevice<float> weight(*backend, {0.5f});
+    const auto submit = [&](std::uint32_t* numbers) {
+        backend->begin_repeated(5);
+        for (int i = 0; i < 2; ++i) {
+            seen.store(0, x.data(), kHidden);
+            numbers[i] = backend->hand_over();
+            backend->submit(
+                ops::Combine{x.data(), row_of.mapped(), weight.data(), 1, 1, kHidden, x.data(), rows.mapped(), true});
+        }
+        backend->end_repeated();
+    };
+    float wanted = 1.0f;
+    std::uint32_t numbers[2];
+    for (int step = 0; step < 6; ++step) {
+        submit(numbers);
+        QCOMPARE(numbers[1], static_cast<std::uint32_t>(2 * step + 2));
+        for (int i = 0; i < 2; ++i) {
+            QVERIFY(backend->host_wait_handed(numbers[i]));
+            QCOMPARE(seen.host()[kHidden - 1], wanted);
+            const float value = wanted + static_cast<float>(i);
+            std::fill_n(rows.host(), kHidden, value);
+            wanted += 0.5f * value;
+            backend->answer(numbers[i]);
+        }
+        QCOMPARE(x.download(), parity::filled(kHidden, wanted));
+    }
+    QCOMPARE(backend->replays().n_graphs, std::uint64_t{1});
+    QCOMPARE(backend->replays().n_replayed, std::uint64_t{6});
+    submit(numbers);
+    QVERIFY(backend->host_wait_handed(numbers[0]));
+    backend->give_up_answers();
+    parity::finish(*backend);
+    QVERIFY(backend->ok());
+    submit(numbers);
+    QVERIFY(backend->host_wait_handed(numbers[0]));
+    backend->answer(numbers[0]);
+    QVERIFY(backend->host_wait_handed(numbers[1]));
+    backend->answer(numbers[1]);
+    parity::finish(*backend);
+    QVERIFY(backend->ok());
+    backend->set_graphs(false);
+    QVERIFY(!backend->awaits_host());
 }
 
 // A word says nothing of a copy for which the queue waits behind it.

@@ -234,6 +234,25 @@ void check_combine_host_rows(Backend& backend, const Promise&) {
             backend.submit(ops::Combine{some.data(), row_of.mapped(), weights.data(), 1, n_active, kHidden, got.data(),
                                         host_rows.mapped()});
             QVERIFY(same_bits<float>(got.download(), want.download()));
+            if (!backend.awaits_host()) continue;
+            // What the host writes when the device waits already.
+            PinnedHost<float> seen(backend, 1, "a test");
+            const OnDevice<float> late(backend, random_floats(kHidden, 42));
+            const std::vector<std::int32_t> places(row_of.host(), row_of.host() + n);
+            std::fill_n(row_of.host(), n, 0);
+            std::fill_n(host_rows.host(), n_active * kHidden, NAN);
+            backend.begin_repeated(7);
+            seen.store(0, late.data(), 1);
+            const std::uint32_t number = backend.hand_over();
+            backend.submit(ops::Combine{some.data(), row_of.mapped(), weights.data(), 1, n_active, kHidden, late.data(),
+                                        host_rows.mapped(), true});
+            backend.end_repeated();
+            QVERIFY(backend.host_wait_handed(number));
+            QCOMPARE(seen.host()[0], late.host()[0]);
+            std::copy(values.begin(), values.end(), host_rows.host());
+            std::copy(places.begin(), places.end(), row_of.host());
+            backend.answer(number);
+            QVERIFY(same_bits<float>(late.download(), want.download()));
         }
     }
 }
