@@ -63,6 +63,12 @@ class Dispatcher {
     // other experts of their layer.
     bool uses_residents() const { return cost_.table().has_accelerator() && policy_ != PolicyKind::kLayers; }
 
+    // Whether no decode step copies an expert to the device, whatever is measured.
+    bool never_copies() const {
+        return !trials_.has_value() &&
+               (settings_.decode == PolicyKind::kStatic || settings_.decode == PolicyKind::kLayers);
+    }
+
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
     void begin_step(std::int64_t n_tokens, bool prefill);
     // Valid until the next call.

@@ -49,6 +49,10 @@ class HostInputs {
     void set_stored(DeviceEvent point) {
         if (on_way_) there_ = point;
     }
+    // Whether fetch(true) is an operation on this device.
+    bool stores() const { return copy_.mapped() != nullptr; }
+    // The copy was handed over: Backend::host_wait_handed().
+    void set_handed() { on_way_ = came_ = true; }
     // Waits for the copy. Returns the address of the whole input's first row.
     const float* get() {
         if (device_.shares_host_memory()) return inputs_;

@@ -51,7 +51,8 @@ void ResidentLayers::look_at(std::int64_t layer) {
         if (experts_.place(layer, e) == Place::kDevice) ++n_of[static_cast<std::size_t>(experts_.format(layer, e))];
     }
     const auto most = std::max_element(n_of.begin(), n_of.end());
-    seen.has_all = std::accumulate(n_of.begin(), n_of.end(), std::int64_t{0}) == grid_.n_experts;
+    const std::int64_t n_there = std::accumulate(n_of.begin(), n_of.end(), std::int64_t{0});
+    seen.has_all = n_there == grid_.n_experts;
     seen.format = static_cast<kernels::WeightType>(most - n_of.begin());
     std::int64_t n_held = 0;
     if (*most > 0 && device_.takes_chosen_experts(grid_.layout(seen.format))) {
@@ -64,6 +65,7 @@ void ResidentLayers::look_at(std::int64_t layer) {
     }
     seen.held = n_held == grid_.n_experts;
     seen.some_held = n_held > 0;
+    seen.all_looked_up = n_held == n_there;
 }
 
 // nullptr: it cannot be looked up.

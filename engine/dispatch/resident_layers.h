@@ -28,6 +28,8 @@ class ResidentLayers {
     // layers experts may move.
     bool holds(std::int64_t layer) { return current(layer).held; }
     bool holds_some(std::int64_t layer) { return current(layer).some_held; }
+    // Whether every expert of the layer that is on the device can be looked up.
+    bool looks_up_all(std::int64_t layer) { return current(layer).all_looked_up; }
     // Whether the device has all of the layer's experts, in any formats.
     bool has_all(std::int64_t layer) { return current(layer).has_all; }
     // The format of the layer's experts that can be looked up. Precondition:
@@ -64,8 +66,9 @@ class ResidentLayers {
         return {choices_.host() + layer * grid_.n_active, static_cast<std::size_t>(grid_.n_active)};
     }
     // Copies the choices of layers first .. first + n - 1 to the host, on the compute
-    // queue.
+    // queue. stores(): by an operation on this device.
     void fetch(std::int64_t first, std::int64_t n);
+    bool stores() const { return choices_.mapped() != nullptr; }
 
     // Invalidates all uploads: after a step that was not finished, whose copies may have
     // failed.
@@ -74,7 +77,7 @@ class ResidentLayers {
   private:
     struct Layer {
         std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(), before which no expert is there; 0: never
-        bool has_all = false, held = false, some_held = false;
+        bool has_all = false, held = false, some_held = false, all_looked_up = false;
         bool uploaded = false;  // the device has the host's version of its part of the table
         kernels::WeightType format = kernels::WeightType::kBf16;
     };

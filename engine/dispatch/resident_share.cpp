@@ -4,18 +4,17 @@ namespace offstage::engine {
 
 bool ResidentShare::begin(std::int64_t layer, bool wanted) {
     layer_ = layer;
-    on_ = wanted && residents_.holds_some(layer);
-    if (on_) residents_.upload(layer);
-    return on_;
+    const bool on = wanted && residents_.holds_some(layer);
+    if (on) residents_.upload(layer);
+    return on;
 }
 
-std::span<const std::uint8_t> ResidentShare::looked_up(std::span<const Assignment> assignments) {
+std::span<const std::uint8_t> ResidentShare::looked_up(std::int64_t layer, std::span<const Assignment> assignments) {
     looked_up_.clear();
-    for (std::size_t i = 0; on_ && i < assignments.size(); ++i) {
-        const Assignment& a = assignments[i];
+    for (const Assignment& a : assignments) {
         const bool is_resident =
-            a.target == ExecutionTarget::kResident && experts_.place(layer_, a.expert) == Place::kDevice;
-        looked_up_.push_back(is_resident && residents_.looked_up(layer_, a.expert) ? 1 : 0);
+            a.target == ExecutionTarget::kResident && experts_.place(layer, a.expert) == Place::kDevice;
+        looked_up_.push_back(is_resident && residents_.looked_up(layer, a.expert) ? 1 : 0);
     }
     return looked_up_;
 }

@@ -23,15 +23,13 @@ class ResidentShare {
     void compute(const std::int32_t* chosen, const float* input, float* out) {
         residents_.compute(layer_, chosen, input, out);
     }
-    // For each assignment, 1 if compute() has its expert; empty if the device computed
-    // no share.
-    std::span<const std::uint8_t> looked_up(std::span<const Assignment> assignments);
+    // For each assignment of a layer with a share, 1 if compute() has its expert.
+    std::span<const std::uint8_t> looked_up(std::int64_t layer, std::span<const Assignment> assignments);
 
   private:
     const ExpertStore& experts_;
     ResidentLayers& residents_;
     std::int64_t layer_ = 0;
-    bool on_ = false;
     std::vector<std::uint8_t> looked_up_;
 };
 

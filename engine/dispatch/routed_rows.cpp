@@ -28,6 +28,7 @@ void RoutedRows::set_max_step(std::int64_t max_step) {
     weights_ = device_.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, messages::routing);
     outputs_ =
         Mirror<float>(device_, as_size(max_rows * grid_.hidden_dim), MemoryUse::kWorkspace, messages::expert_outputs);
+    std::fill_n(row_map_.host(), 2 * max_rows, 0);  // places of rows, whatever part is read of it
 }
 
 std::uint64_t RoutedRows::bytes_per_token(const ExpertGrid& grid) {
@@ -124,8 +125,7 @@ void RoutedRows::group(std::span<const Assignment> assignments, std::span<const 
     }
     assert(!looked_up.empty() || row == n_rows());
     if (n_rows() == 0) return;
-    in_place_ =
-        n_tokens_ == 1 && device_.combines_host_rows() && row_map_.mapped() != nullptr && outputs_.mapped() != nullptr;
+    in_place_ = n_tokens_ == 1 && combines_in_place();
     row_of_at_ = (in_place_ && room_behind()) || !looked_up.empty() ? 2 * grid_.n_active : n_rows();
     std::int32_t* row_token = row_map_.host();
     std::int32_t* row_of = row_token + row_of_at_;
@@ -174,12 +174,36 @@ void RoutedRows::upload(std::span<const std::size_t> groups) {
     }
 }
 
+bool RoutedRows::combines_in_place() const {
+    return device_.combines_host_rows() && row_map_.mapped() != nullptr && outputs_.mapped() != nullptr;
+}
+
+bool RoutedRows::can_await() const {
+    return room_behind() && combines_in_place() && chosen_.mapped() != nullptr;
+}
+
+void RoutedRows::prepare_await() {
+    in_place_ = true;
+    row_of_at_ = 2 * grid_.n_active;
+    upload_map();
+}
+
+void RoutedRows::combine_awaited(float* x) {
+    in_place_ = true;
+    row_of_at_ = 2 * grid_.n_active;
+    submit_sums(x, true);
+}
+
 void RoutedRows::combine(float* x) {
+    submit_sums(x, false);
+}
+
+void RoutedRows::submit_sums(float* x, bool awaits_host) {
     const std::int32_t* row_of = (in_place_ ? row_map_.mapped() : row_map_.device()) + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
         device_.submit(ops::Combine{outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active,
                                     tokens.n, grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim,
-                                    in_place_ ? outputs_.mapped() : nullptr});
+                                    in_place_ ? outputs_.mapped() : nullptr, awaits_host});
         row_of += tokens.n * grid_.n_active;
     }
 }

@@ -86,12 +86,23 @@ class RoutedRows {
     // x (n_tokens, hidden_dim) += the weighted sums of each wanted token's rows.
     void combine(float* x);
 
+    // ---- before the answer is on the host (Backend::hand_over), of one token
+    // Whether the device stores the choice and reads the host's rows and their places
+    // where they lie.
+    bool can_await() const;
+    // Once before such a layer; on the compute queue.
+    void prepare_await();
+    // combine() when the host has answered; until then count(), group() and upload().
+    void combine_awaited(float* x);
+
   private:
     std::int64_t n_rows() const { return n_wanted_ * grid_.n_active; }
     void add_counts(std::span<const std::int32_t> chosen);
     std::span<ExpertLoad> list_counted();
     std::int64_t place_in_choice(std::int32_t expert);
     void upload_map();
+    bool combines_in_place() const;
+    void submit_sums(float* x, bool awaits_host);
 
     const ExpertGrid& grid_;
     Backend& device_;

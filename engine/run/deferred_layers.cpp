@@ -1,5 +1,7 @@
 #include "engine/run/deferred_layers.h"
 
+#include <algorithm>
+
 #include "engine/as_size.h"
 #include "engine/dispatch/dispatch_messages.h"
 
@@ -145,9 +147,9 @@ bool DeferredLayers::wait_for_choices() {
     return device_.ok();
 }
 
-void DeferredLayers::all_are_there() {
-    n_there_ = n_fetched_;
-    n_awaited_ = copies_.size();
+void DeferredLayers::are_there(std::size_t n_layers) {
+    n_there_ = std::max(n_there_, std::min(n_layers, n_unread_));
+    while (n_awaited_ < copies_.size() && copies_[n_awaited_].n_layers <= n_layers) ++n_awaited_;
 }
 
 const DeferredLayers::Layer* DeferredLayers::read_next() {

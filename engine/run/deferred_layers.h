@@ -51,8 +51,10 @@ class DeferredLayers {
     // Waits for the oldest copy that can be awaited: read_next() then has its layers.
     // False: there is none, or the device failed.
     bool wait_for_choices();
-    // The host has waited for all copies.
-    void all_are_there();
+    // The host has waited for all copies, or has those of the first n layers.
+    void all_are_there() { are_there(n_fetched_); }
+    void are_there(std::size_t n_layers);
+    std::size_t n_fetched() const { return n_fetched_; }
     std::size_t n_unread() const { return n_unread_; }
     // The next layer whose choice is on the host, for recording. nullptr: there is none.
     // Valid until the next call.

@@ -303,7 +303,12 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         n_last = 0;
         for (const TokenRange& tokens : wanted_) n_last += tokens.n;
     }
-    moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last, chooser != nullptr);
+    moe_->begin_step({.prefill = prefill,
+                      .n_tokens = n_tokens,
+                      .last = wanted == Logits::kLast || wanted == Logits::kAll,
+                      .n_last = n_last,
+                      .whole = chooser != nullptr,
+                      .experts_move = between_layers_ && (!moves_ || moves_())});
     repeats_ = n_tokens == 1 && probe_ == nullptr;
     if (repeats_) {
         forget_other_sequences(chooser != nullptr);
@@ -316,19 +321,22 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     moe_->begin_layers();
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
+    const auto end_early = [&] {
+        device_.forget_keys();
+        moe_->give_up_answers();
+        device_.end_repeated();
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+        return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
+    };
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
-        if (stop.stop_requested() || !device_.ok()) {
-            device_.forget_keys();
-            device_.end_repeated();
-            device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-            return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
-        }
+        if (stop.stop_requested() || !device_.ok()) return end_early();
         if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
         run_layer(layer, context);
     }
     if (chooser == nullptr) moe_->fetch();
-    compute_logits(segments, n_tokens, wanted, chooser);
+    if (!compute_logits(segments, n_tokens, wanted, stop, chooser)) return end_early();
     device_.end_repeated();
+    if (!moe_->answer_layers(stop)) return end_early();
     if (chooser != nullptr) {  // not in the sequence: the next one may run while the host reads these
         moe_->fetch();
         chosen_.store(0, 1);
@@ -554,13 +562,14 @@ void Forward::run_ahead(std::span<const Segment> segments, TokenChooser& chooser
     ahead_.running = device_.start_again(moe_->place(0));
 }
 
-void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
-                             const TokenChooser* chooser) {
+bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                             const std::stop_token& stop, const TokenChooser* chooser) {
     logits_view_ = {};
     all_logits_.clear();
-    if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return;
+    if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return true;
     const std::int64_t vocab = spec_.vocab_size;
-    if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence in every step
+    // One row per sequence in every step. The host may still have its part of the layers to compute.
+    if (wanted == Logits::kLast) device_.set_sum_order(SumOrder::kByNumber);
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
     const auto rows = [&](std::int64_t first, std::int64_t n) {
@@ -573,25 +582,33 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
             device_.submit(ops::ChooseToken{logits_.device(), vocab, rule_, tokens_, chosen_.device()});
         }
         device_.end_repeated();
+        if (!moe_->answer_layers(stop)) return false;
         if (chooser == nullptr || chooser->needs_logits()) logits_.download(0, as_size(n * vocab));
+        return true;
     };
     const std::int64_t n_segments = std::ssize(segments);
     if (wanted == Logits::kLast && (n_segments == n_tokens || n_segments == 1)) {
-        rows(n_tokens - n_segments, n_segments);
+        if (!rows(n_tokens - n_segments, n_segments)) return false;
         if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_segments * vocab)};
     } else {
         const auto keep = [&](std::int64_t first, std::int64_t n) {
-            rows(first, n);
+            if (!rows(first, n)) return false;
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
             all_logits_.insert(all_logits_.end(), logits_.host(), logits_.host() + n * vocab);
+            return true;
         };
         if (wanted == Logits::kAll) {
-            for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) keep(t, std::min(kLogitsRows, n_tokens - t));
+            for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) {
+                if (!keep(t, std::min(kLogitsRows, n_tokens - t))) return false;
+            }
         } else {
-            for (const AttentionSegment& s : kv_.front().segments) keep(s.first_row + s.n_tokens - 1, 1);
+            for (const AttentionSegment& s : kv_.front().segments) {
+                if (!keep(s.first_row + s.n_tokens - 1, 1)) return false;
+            }
         }
         logits_view_ = all_logits_;
     }
+    return true;
 }
 
 }  // namespace offstage::engine

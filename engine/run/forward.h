@@ -91,8 +91,12 @@ class Forward {
                  std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
 
     MoeLayer& moe() { return *moe_; }
-    // Called by step() between two layers; may move experts, must not throw.
-    void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
+    // Called by step() between two layers; may move experts, must not throw. moves():
+    // whether it may do so in the step that begins; empty: it may in any.
+    void set_between_layers(std::function<void()> call, std::function<bool()> moves = {}) {
+        between_layers_ = std::move(call);
+        moves_ = std::move(moves);
+    }
     // Whether the last layer computes all tokens of every step anyway, for comparisons;
     // off at first.
     void set_last_layer_whole(bool whole) { last_layer_whole_ = whole; }
@@ -156,8 +160,9 @@ class Forward {
                        const std::stop_token& stop, TokenChooser* chooser);
     void run_layer(std::int64_t layer, const StepContext& step);
     void run_experts(std::int64_t layer, const StepContext& step);
-    void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
-                        const TokenChooser* chooser);
+    // False: stopped, or the device failed.
+    bool compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                        const std::stop_token& stop, const TokenChooser* chooser);
     void set_sum_order(SumOrder order);
     NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
 
@@ -185,6 +190,7 @@ class Forward {
     std::vector<RouterWeights> routers_;  // of the layers with experts
     std::unique_ptr<MoeLayer> moe_;
     std::function<void()> between_layers_;
+    std::function<bool()> moves_;
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
     PromptReading* reading_ = nullptr;

@@ -58,17 +58,17 @@ void MoeLayer::set_max_step(std::int64_t max_step) {
     if (residents_ != nullptr) residents_->deferred.set_max_step(max_step);
 }
 
-void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last, bool whole) {
-    prefill_ = prefill;
-    whole_ = whole;
-    n_tokens_ = n_tokens;
+void MoeLayer::begin_step(const Step& step) {
+    prefill_ = step.prefill;
+    whole_ = step.whole;
+    n_tokens_ = step.n_tokens;
     work_.thetas = neurons_.thetas;
     SparseCopies& sparse = mover_.sparse();
     sparse.set_mode(neurons_.loading);
     sparse.set_thetas(neurons_.thetas);
     dispatcher_.set_theta(neurons_.thetas.mean(), sparse.on() ? neurons_.loading : SparseLoading::kOff, neurons_.prior);
-    executors_.set_prefill(prefill);
-    mover_.begin_step({prefill, n_tokens, last, n_last, dispatcher_.prefetch() != PrefetchMode::kOff,
+    executors_.set_prefill(prefill_);
+    mover_.begin_step({prefill_, n_tokens_, step.last, step.n_last, dispatcher_.prefetch() != PrefetchMode::kOff,
                        dispatcher_.prefetches(), dispatcher_.prefetches_regardless()});
     guesses_.begin_step();
     recorder_.begin_step(is_step_timed());
@@ -77,6 +77,23 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::i
         if (!finished_) residents_->layers.forget();
     }
     finished_ = false;
+    awaits_ = !step.experts_move && can_await();
+    if (!prefill_) n_without_copies_ = std::min(n_without_copies_ + 1, kSurelyWithoutCopies);
+    if (!awaits_) return;
+    // Copies would divide the sequence.
+    rows_.prepare_await();
+    for (std::int64_t layer = 0; layer < grid_.n_layers; ++layer) {
+        if (residents_->layers.holds_some(layer)) residents_->layers.upload(layer);
+    }
+}
+
+// Whether the step's layers may wait for the host: no copy is needed, and none is likely
+// to gain time.
+bool MoeLayer::can_await() const {
+    return may_await_ && looks_up() && !recorder_.is_timed() && device_.awaits_host() && rows_.can_await() &&
+           inputs_.stores() && guesses_.stores() && residents_->layers.stores() && dispatcher_.uses_residents() &&
+           !executors_.any_insists() && !experts_.places().busy() &&
+           (dispatcher_.never_copies() || n_without_copies_ == kSurelyWithoutCopies);
 }
 
 void MoeLayer::run(const MoeCall& call) {
@@ -84,14 +101,24 @@ void MoeLayer::run(const MoeCall& call) {
         run_deferred(call);
         return;
     }
+    if (awaits_ && residents_->layers.looks_up_all(call.layer)) {
+        run_awaiting(call);
+        return;
+    }
+    if (!awaited_.empty()) {
+        if (!answer_layers({})) return;
+        device_.begin_repeated(place(behind(call.layer - 1)));
+    }
     LayerRecorder::Events events;
     events.timed = recorder_.is_timed();
     events.begin = recorder_.last_end();
-    call.normalise();
-    events.routed = route(call);
+    submit_router(call);
+    events.routed = device_.record(Queue::kCompute);
+    inputs_.set_stored(events.routed);
     device_.end_repeated();
     LayerWork::Span share;
-    const bool shares = compute_ahead(call, events.shared_end, share);
+    Part part(call);
+    part.shares = compute_ahead(call, events.shared_end, share);
     {
         const HostTimes::Scope waiting(dispatcher_.host_times(), Phase::kWaiting);
         device_.host_wait(events.routed);
@@ -101,24 +128,83 @@ void MoeLayer::run(const MoeCall& call) {
     if (residents_ != nullptr) residents_->deferred.all_are_there();
     record_ended();
 
-    Schedule& schedule = decide(call);
-    rows_.group(schedule.assignments,
-                shares ? residents_->share.looked_up(schedule.assignments) : std::span<const std::uint8_t>());
+    Schedule& schedule = decide(part);
+    rows_.group(schedule.assignments, looked_up(part, schedule));
     if (!device_.ok()) return;
     const kernels::NeuronCounts before = operations_.neurons();
-    execute(call, schedule, shares ? &share : nullptr);
+    execute(part, schedule, part.shares ? &share : nullptr);
     if (repeats()) device_.begin_repeated(place(behind(call.layer)));
     call.clear_sum();
     rows_.combine(call.sum);
     events.end = recorder_.end_layer();
+    record_submitted(part, events, before, schedule);
+}
 
+void MoeLayer::record_submitted(const Part& part, const LayerRecorder::Events& events,
+                                const kernels::NeuronCounts& before, Schedule& schedule) {
     const HostTimes::Scope recording(dispatcher_.host_times(), Phase::kRecording);
     const auto submitted = Clock::now();
     mover_.finish_layer(rows_.loads(), schedule.assignments);
     const kernels::NeuronCounts after = operations_.neurons();
-    recorder_.add(call.layer, events,
+    recorder_.add(part.layer, events,
                   {after.neurons - before.neurons, after.active - before.active, work_.skipped_bytes}, schedule);
     dispatcher_.add_recording(microseconds(submitted, Clock::now()));
+}
+
+// A layer without the host: its part follows in answer_layers().
+void MoeLayer::run_awaiting(const MoeCall& call) {
+    Part& part = awaited_.emplace_back(call);
+    submit_router(call);
+    part.n_guesses = guesses_.n_made();
+    part.n_fetched = residents_->deferred.n_fetched();
+    part.number = device_.hand_over();
+    part.awaited = true;
+    call.compute_shared();
+    part.shares = begin_share(call.layer);
+    if (part.shares) residents_->share.compute(rows_.chosen(), call.step.normalised, rows_.outputs().device());
+    call.clear_sum();
+    rows_.combine_awaited(call.sum);
+}
+
+bool MoeLayer::answer_layers(const std::stop_token& stop) {
+    if (awaited_.empty()) return true;
+    device_.end_repeated();
+    for (const Part& part : awaited_) {
+        if (!stop.stop_requested() && answer(part)) continue;
+        give_up_answers();
+        return false;
+    }
+    awaited_.clear();
+    experts_.places().poll();
+    return true;
+}
+
+void MoeLayer::give_up_answers() {
+    if (!awaited_.empty()) device_.give_up_answers();
+    awaited_.clear();
+}
+
+// From here to the answer nothing may wait for the compute queue. Behind the answer the
+// device overwrites what it has handed over.
+bool MoeLayer::answer(const Part& part) {
+    {
+        const HostTimes::Scope waiting(dispatcher_.host_times(), Phase::kWaiting);
+        if (!device_.host_wait_handed(part.number)) return false;
+    }
+    residents_->deferred.are_there(part.n_fetched);
+    inputs_.set_handed();
+    guesses_.set_made(part.n_guesses);
+    record_ended();
+    Schedule& schedule = decide(part);
+    rows_.group(schedule.assignments, looked_up(part, schedule));
+    const kernels::NeuronCounts before = operations_.neurons();
+    execute(part, schedule, nullptr);
+    if (&part != &awaited_.back()) guesses_.begin_layer();
+    device_.answer(part.number);
+    LayerRecorder::Events events;
+    events.timed = false;
+    record_submitted(part, events, before, schedule);
+    return true;
 }
 
 // Whether the device looks up its experts of a token by the router's choice, before the
@@ -150,7 +236,8 @@ bool MoeLayer::is_like_next() const {
 bool MoeLayer::needs_no_choice(const MoeCall& call) {
     if (n_tokens_ > 1) return groups_on_device(call);
     if (!looks_up() || executors_.any_elsewhere()) return false;
-    if (call.next != nullptr && mover_.prefetcher().wants_guesses()) return false;
+    // The guesses that wait for their layer are not on the host yet.
+    if ((call.next != nullptr || !awaited_.empty()) && mover_.prefetcher().wants_guesses()) return false;
     return residents_->layers.holds(call.layer);
 }
 
@@ -180,20 +267,24 @@ void MoeLayer::run_deferred(const MoeCall& call) {
     // Between two fetches the host requests nothing from the device, so that these
     // layers' operations may be kept back until then; after the last ones come the
     // operations that make the logits.
-    if (call.next == nullptr || whole_ || !deferred.fetch_is_due()) return;
+    if (call.next == nullptr || whole_ || !awaited_.empty() || !deferred.fetch_is_due()) return;
     deferred.fetch(true);
     device_.end_repeated();
     experts_.places().poll();
 }
 
-// Router, guesses, and their copies to the host with the experts' inputs. Returns the
-// point behind them.
-DeviceEvent MoeLayer::route(const MoeCall& call) {
+// Router, guesses, and their copies to the host with the experts' inputs.
+void MoeLayer::submit_router(const MoeCall& call) {
     const StepContext& step = call.step;
+    call.normalise();
     rows_.begin(step.n_tokens, step.wanted);
     device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
                               grid_.hidden_dim, rows_.chosen(), rows_.weights()});
-    guesses_.begin_layer();
+    if (awaited_.size() > 1) {
+        guesses_.set_made(0);  // those of the layer before are not there yet
+    } else {
+        guesses_.begin_layer();
+    }
     if (call.next != nullptr && mover_.prefetcher().wants_guesses()) guesses_.make(*call.next, step);
     rows_.download(repeats());
     guesses_.fetch();
@@ -207,18 +298,18 @@ DeviceEvent MoeLayer::route(const MoeCall& call) {
         inputs_.fetch(repeats());
     }
     fetch();  // of the layers before: they are there when this layer's choice is
-    const DeviceEvent there = device_.record(Queue::kCompute);
-    inputs_.set_stored(there);
-    return there;
+}
+
+bool MoeLayer::begin_share(std::int64_t layer) {
+    return residents_ != nullptr &&
+           residents_->share.begin(
+               layer, looks_up() && rows_.room_behind() && dispatcher_.uses_residents() && !executors_.any_insists());
 }
 
 // The device's work while the router's choice is copied to the host. Returns whether it
 // computes its share of the experts.
 bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end, LayerWork::Span& share) {
-    const bool shares =
-        residents_ != nullptr &&
-        residents_->share.begin(
-            call.layer, looks_up() && rows_.room_behind() && dispatcher_.uses_residents() && !executors_.any_insists());
+    const bool shares = begin_share(call.layer);
     if (repeats()) device_.begin_repeated(place(ahead(call.layer)));
     call.compute_shared();
     if (shares || (call.shared && !device_.shares_host_memory())) shared_end = recorder_.point();
@@ -230,16 +321,21 @@ bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end, Layer
     return shares;
 }
 
+std::span<const std::uint8_t> MoeLayer::looked_up(const Part& part, const Schedule& schedule) {
+    if (!part.shares) return {};
+    return residents_->share.looked_up(part.layer, schedule.assignments);
+}
+
 // From the choice, which is on the host now, to the decision where each expert is
-// computed.
-Schedule& MoeLayer::decide(const MoeCall& call) {
+// computed: of a layer that waits for the host, there or on another machine.
+Schedule& MoeLayer::decide(const Part& part) {
     const HostTimes::Scope recording(dispatcher_.host_times(), Phase::kRecording);
     const auto begin = Clock::now();
-    const std::int64_t layer = call.layer;
-    experts_.places().poll();
+    const std::int64_t layer = part.layer;
+    if (!part.awaited) experts_.places().poll();
     if (rows_.leaves_out()) habits_.count(layer, rows_.count_all());
     for (ExpertLoad& load : rows_.count()) {
-        load.place = mover_.place(layer, load.expert);
+        load.place = part.awaited ? experts_.place(layer, load.expert) : mover_.place(layer, load.expert);
         // As good as in RAM if a slot still has it.
         if (load.place == Place::kDisk && experts_.disk_slots().holds(experts_.index(layer, load.expert))) {
             load.place = Place::kRam;
@@ -250,31 +346,40 @@ Schedule& MoeLayer::decide(const MoeCall& call) {
     }
     if (!rows_.leaves_out()) habits_.count(layer, rows_.loads());
     if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), guesses_.expected());
-    rows_.copy_choice(call.routing, call.routing_stride);
-    Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), executors_.costs(), layer);
-    executors_.apply_machine_choice(layer, schedule.assignments);
+    rows_.copy_choice(part.routing, part.routing_stride);
+    const auto schedule_with = [&](std::int64_t n_slots) -> Schedule& {
+        return dispatcher_.schedule(rows_.loads(), n_slots, executors_.costs(), layer);
+    };
+    Schedule* schedule = &schedule_with(experts_.staging().n_demand());
+    const auto is_copied = [](const Assignment& a) { return a.target == ExecutionTarget::kCopy; };
+    if (std::any_of(schedule->assignments.begin(), schedule->assignments.end(), is_copied)) {
+        if (!prefill_) n_without_copies_ = 0;
+        if (part.awaited) schedule = &schedule_with(0);
+    }
+    executors_.apply_machine_choice(layer, schedule->assignments);
     dispatcher_.add_deciding(microseconds(begin, Clock::now()));
-    return schedule;
+    return *schedule;
 }
 
-void MoeLayer::execute(const MoeCall& call, Schedule& schedule, const LayerWork::Span* share) {
+void MoeLayer::execute(const Part& part, Schedule& schedule, const LayerWork::Span* share) {
     const HostTimes::Scope computing(dispatcher_.host_times(), Phase::kComputing);
     Prefetcher& prefetcher = mover_.prefetcher();
-    work_.begin(call.layer, call.step.normalised, schedule.assignments);
+    work_.begin(part.layer, part.normalised, schedule.assignments);
     for (std::size_t n = 0; neurons_.thetas.leaves_out() && n < work_.active_shares.size(); ++n) {
-        work_.active_shares[n] = dispatcher_.cost().active_share(call.layer, static_cast<std::int64_t>(n) + 1);
+        work_.active_shares[n] = dispatcher_.cost().active_share(part.layer, static_cast<std::int64_t>(n) + 1);
     }
     if (share != nullptr) work_.device_times.push_back(*share);
-    prefetcher.read_ahead(call.layer, schedule.assignments, guesses_.next());
-    mover_.begin_layer(call.layer, schedule.assignments);  // copies first: they take longest
+    prefetcher.read_ahead(part.layer, schedule.assignments, guesses_.next());
+    mover_.begin_layer(part.layer, schedule.assignments);  // copies first: they take longest
     executors_.submit(work_);
     if (prefill_) {
-        prefetcher.copy_ahead(call.layer, schedule);
-    } else {
+        prefetcher.copy_ahead(part.layer, schedule);
+    } else if (!part.awaited) {
         const std::span<const std::int32_t> guesses = guesses_.next();
         const float* const inputs = prefetcher.needs_inputs(guesses) ? work_.inputs.get() : nullptr;
         const bool host_computes = !work_.groups(ExecutionTarget::kCpu).empty();
-        prefetcher.copy_guesses(call.layer, schedule, guesses, host_computes, inputs);
+        prefetcher.copy_guesses(part.layer, schedule, guesses, host_computes, inputs);
+        if (mover_.copier().moves().guessed_copies > 0) n_without_copies_ = 0;
     }
     executors_.complete(work_);
 }

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <stop_token>
 #include <utility>
+#include <vector>
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
@@ -35,10 +38,16 @@ namespace offstage::engine {
 // device computes the layers after it, and only then updates its counts and records; in a
 // step that is submitted as a whole (begin_step()) after its end. In other layers the
 // device computes its share of a token's experts at once (ResidentShare), and the host
-// handles the rest. Such a layer has two sequences (Backend::begin_repeated): up to the
-// choice, with the work after the experts of the layer before; and the device's share.
-// Between them and those of the next layer the host waits once. Times of a token's layers
-// in which the device looks up experts are measured in one step of kStepsOfOneTimed.
+// handles the rest. Times of a token's layers in which the device looks up experts are
+// measured in one step of kStepsOfOneTimed.
+//
+// Where the host computes all that the device does not look up, such layers are submitted
+// without waiting for any choice (run_awaiting()): the device itself waits for the host's
+// rows (Backend::hand_over), so that the token is one sequence (Backend::begin_repeated).
+// answer_layers() does the host's part of each in turn. Otherwise, as where experts are
+// copied or times measured, such a layer has two sequences: up to the choice, with the
+// work after the experts of the layer before; and the device's share. Between them and
+// those of the next layer the host waits once.
 //
 // The rows of a step are the (token, chosen expert) pairs of the wanted tokens
 // (StepContext::wanted), grouped by expert. The router's choice for other tokens is still
@@ -88,9 +97,24 @@ class MoeLayer {
     // records layers while the device computes later ones. finish(): after that and a
     // host_wait for the whole step. Without finish(), as after a failed or stopped step,
     // the choices of layers that were not read yet are lost (at least the last layer's).
-    // `whole`: no copy of choices divides the step's layers.
-    void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last, bool whole = false);
+    struct Step {
+        bool prefill = false;
+        std::int64_t n_tokens = 0;
+        bool last = false;
+        std::int64_t n_last = 0;
+        bool whole = false;         // no copy of choices divides the step's layers
+        bool experts_move = false;  // between two of them
+    };
+    void begin_step(const Step& step);
     void begin_layers() { recorder_.begin_layers(); }
+    // When the step's sequence is complete, before anything waits for the compute queue:
+    // ends it, and does the host's part of the layers that wait for it. False: stopped,
+    // or the device failed; then nothing waits any more, and the step is worthless.
+    bool answer_layers(const std::stop_token& stop);
+    // Nothing waits for the host any more: the step is worthless.
+    void give_up_answers();
+    // Whether layers may wait for the host's part; for comparisons, on at first.
+    void set_awaiting(bool on) { may_await_ = on; }
     void fetch();
     void read_choices();
     void finish();
@@ -123,18 +147,46 @@ class MoeLayer {
         DeferredLayers deferred;
     };
 
+    // The host's part of a layer: what it needs of the call.
+    struct Part {
+        explicit Part(const MoeCall& call)
+            : layer(call.layer),
+              normalised(call.step.normalised),
+              routing(call.routing),
+              routing_stride(call.routing_stride) {}
+        std::int64_t layer = 0;
+        const float* normalised = nullptr;
+        std::int32_t* routing = nullptr;
+        std::int64_t routing_stride = 0;
+        bool shares = false;  // the device looks up a share
+        // The rest: the device waits for the answer to this number.
+        bool awaited = false;
+        std::uint32_t number = 0;
+        std::int64_t n_guesses = 0;
+        std::size_t n_fetched = 0;  // deferred layers before it whose choices were handed over with its own
+    };
+
     static constexpr int kStepsOfOneTimed = 16;
+    // So many steps without copies, and the next ones probably have none.
+    static constexpr int kSurelyWithoutCopies = 16;
 
     bool repeats() const { return n_tokens_ == 1 && !choice_awaited_; }
     bool looks_up() const;
     bool is_step_timed();
     bool needs_no_choice(const MoeCall& call);
     bool groups_on_device(const MoeCall& call);
+    bool can_await() const;
     void run_deferred(const MoeCall& call);
-    DeviceEvent route(const MoeCall& call);
+    void run_awaiting(const MoeCall& call);
+    bool answer(const Part& part);
+    void submit_router(const MoeCall& call);
+    bool begin_share(std::int64_t layer);
     bool compute_ahead(const MoeCall& call, DeviceEvent& shared_end, LayerWork::Span& share);
-    Schedule& decide(const MoeCall& call);
-    void execute(const MoeCall& call, Schedule& schedule, const LayerWork::Span* share);
+    Schedule& decide(const Part& part);
+    std::span<const std::uint8_t> looked_up(const Part& part, const Schedule& schedule);
+    void execute(const Part& part, Schedule& schedule, const LayerWork::Span* share);
+    void record_submitted(const Part& part, const LayerRecorder::Events& events, const kernels::NeuronCounts& before,
+                          Schedule& schedule);
     void record_ended();
     void record_deferred(const DeferredLayers::Layer& layer);
 
@@ -158,6 +210,10 @@ class MoeLayer {
     std::int64_t n_tokens_ = 0;  // of the step
     bool prefill_ = false;
     bool whole_ = false;
+    std::vector<Part> awaited_;  // submitted; the device waits, or will wait, for the host
+    bool awaits_ = false;        // the step's layers may
+    bool may_await_ = true;
+    int n_without_copies_ = 0;              // steps of one token, up to kSurelyWithoutCopies
     bool finished_ = true;                  // the step before
     int n_untimed_ = kStepsOfOneTimed - 1;  // steps that look up experts since the last of these with times
 };

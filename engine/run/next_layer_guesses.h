@@ -27,6 +27,11 @@ class NextLayerGuesses {
     // after the next wait for the compute queue.
     void make(const RouterWeights& next, const StepContext& step);
     void fetch();
+    bool stores() const { return guesses_.mapped() != nullptr; }  // whether fetch() is an operation
+    // How many were made for the next layer. set_made(): for a layer of which the host
+    // sees them later, while others may have been made since; fetched and there.
+    std::int64_t n_made() const { return n_; }
+    void set_made(std::int64_t n) { n_ = n; }
 
     std::span<const std::int32_t> next();                                    // of the next layer
     const std::vector<std::int32_t>& expected() const { return expected_; }  // of the present layer

@@ -97,7 +97,8 @@ void ReplanQueue::open(LoadedModel& model, DecodeWatch& watch, std::function<std
     tokens_made_ = 0;
     error_ = {};
     replanner_->set_tokens_in_use(std::move(tokens_in_use));
-    model.forward().set_between_layers([this] { replanner_->between_layers(); });
+    model.forward().set_between_layers([this] { replanner_->between_layers(); },
+                                       [this] { return replanner_->moving(); });
     const std::lock_guard lock(mutex_);
     n_layers_ = model.spec().experts.n_layers;
     n_experts_ = model.spec().experts.n_experts;

@@ -54,8 +54,8 @@ struct RecordedAnswer {
     std::vector<double> habits;
     std::vector<engine::TokenId> tokens;
     int n_ahead = 0;
-    // For each step: started graphs, calls of the runtime, single kernels.
-    std::vector<int> replays, calls, launches;
+    // For each step: started and built graphs, calls of the runtime, single kernels.
+    std::vector<int> replays, built, calls, launches;
 };
 
 // All but times.
