@@ -46,7 +46,7 @@ class TestDeviceKit : public QObject {
         QVERIFY2(outcome.status == 0, outcome.err);
         const QList<QByteArray> lines = outcome.out.trimmed().split('\n');
         QCOMPARE(lines.size(), 3);
-        qsizetype graphs = 0;
+        qsizetype graphs = 0, shapes = 0;
         for (const QByteArray& line : lines) {
             const QJsonObject shape = QJsonDocument::fromJson(line).object();
             QVERIFY2(shape[QLatin1String("ok")].toBool(), line);
@@ -66,10 +66,16 @@ class TestDeviceKit : public QObject {
             // In few kernels, operation by operation, with points, without each
             // operation, and the logits: a graph each, and one for each layer to the host
             // by words and by events; replayed from the second of five times on. Blocks once
-            // more with rows laid out and as in the file.
-            graphs += (n_operations + 4 + 4 + (blocks ? 2 : 0)) * (blocks ? 2 : 1);
+            // more with rows laid out and as in the file. With a part of the host's: two of
+            // each layer and one behind them, or one, which is built at once.
+            graphs += (n_operations + 4 + 4 + (blocks ? 2 : 0)) * (blocks ? 2 : 1) + 5 + 1;
             QCOMPARE(shape[QLatin1String("graphs")].toInt(), graphs);
-            QCOMPARE(shape[QLatin1String("replayed")].toInt(), 4 * graphs);
+            QCOMPARE(shape[QLatin1String("replayed")].toInt(), 4 * graphs + ++shapes);
+            const QJsonObject hostPart = shape[QLatin1String("host_part")].toObject();
+            QVERIFY2(hostPart[QLatin1String("same_bits")].toBool(), line);
+            QCOMPARE(hostPart[QLatin1String("graphs")].toArray(), QJsonArray({1, 5}));
+            QVERIFY(hostPart[QLatin1String("one_graph_us")].toDouble() > 0);
+            QVERIFY(hostPart[QLatin1String("two_graphs_a_layer_us")].toDouble() > 0);
         }
     }
 

@@ -7,6 +7,10 @@
 // Of files' blocks also what it takes with rows laid out for the GPU
 // (kernels/cuda/row_layout.cuh) and as files have them, which must give the same bits.
 //
+// And what it takes where the host has a part in each layer, every other expert's rows:
+// the whole token in one graph, in which the GPU waits for the host, and with two graphs
+// a layer, between which the host waits for the GPU. The same bits again.
+//
 //   decode_layers [--layers 8] [--past 544] [--rounds 30] [--widths real|narrow]
 //
 // narrow: widths that a CUDA made of threads (tests/cuda_host) computes in little time,
@@ -69,7 +73,8 @@ class Token {
         : context_(context),
           memory_(context),
           shape_(shape),
-          host_(context, kInputsAt + static_cast<std::size_t>(shape.hidden_dim) * sizeof(float)) {
+          host_(context, kInputsAt + static_cast<std::size_t>(shape.hidden_dim) * sizeof(float)),
+          host_rows_(context, kInputsAt + static_cast<std::size_t>(shape.n_active * shape.hidden_dim) * sizeof(float)) {
         attention_.n_heads = shape.n_heads;
         attention_.n_kv_heads = shape.n_kv_heads;
         attention_.key_dim = attention_.value_dim = attention_.rotary_dim = shape.head_dim;
@@ -92,6 +97,10 @@ class Token {
         std::vector<const std::byte*> blocks;
         for (std::int64_t l = 0; l < n_layers; ++l) add_layer(blocks);
         blocks_ = memory_.copy_of(blocks);
+        for (std::size_t e = 0; e < blocks.size(); ++e) {
+            if (is_of_host(static_cast<std::int64_t>(e) % shape.n_experts)) blocks[e] = nullptr;
+        }
+        device_blocks_ = memory_.copy_of(blocks);
         head_ = memory_.matrix(shape.head, shape.vocab_size, shape.hidden_dim);
 
         const auto block_bytes = static_cast<std::size_t>(kv_.block_bytes());
@@ -107,6 +116,7 @@ class Token {
         segment_.device_past = memory_.copy_of(std::vector<std::int32_t>{static_cast<std::int32_t>(past)});
 
         const auto floats = [&](std::int64_t n) { return memory_.floats(n, 1.0f); };
+        start_ = floats(shape.hidden_dim);
         x_ = floats(shape.hidden_dim), h_ = floats(shape.hidden_dim), norm_ = floats(shape.hidden_dim);
         projected_ = floats(shape.hidden_dim);
         qkv_ = floats(attention_.qkv_width()), attended_ = floats(attention_.output_width());
@@ -190,6 +200,41 @@ class Token {
         std::sort(us.begin(), us.end());
         return us[us.size() / 2] / static_cast<double>(n_layers());
     }
+    // What a token takes where the host has a part in each layer: median microseconds of
+    // a layer by the host's clock, and what the token has become. awaited: one sequence,
+    // in which the GPU waits for the host's rows; otherwise two a layer, between which
+    // the host waits.
+    struct WithHost {
+        double us = 0;
+        std::uint64_t n_graphs = 0;  // started for one token
+        std::vector<float> x;
+    };
+    WithHost with_host(std::int64_t first_place, bool awaited, int rounds) {
+        WithHost result;
+        if (host_.mapped() == nullptr || host_rows_.mapped() == nullptr) return result;
+        auto* const rows = reinterpret_cast<float*>(host_rows_.host() + kInputsAt);
+        for (std::int64_t i = 0; i < shape_.n_active * shape_.hidden_dim; ++i) {
+            rows[i] = 1e-2f * static_cast<float>(i % 17 - 8);
+        }
+        std::vector<double> us;
+        for (int round = 0; round < rounds + kUntilReplayed; ++round) {
+            context_.copy_within(x_, start_, static_cast<std::size_t>(shape_.hidden_dim) * sizeof(float));
+            memory_.wait();
+            const std::uint64_t replayed = context_.replays().n_replayed;
+            const auto begin = std::chrono::steady_clock::now();
+            awaited ? run_awaited(first_place) : run_waited_for(first_place);
+            memory_.wait();
+            result.n_graphs = context_.replays().n_replayed - replayed;
+            if (round < kUntilReplayed) continue;
+            us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+        }
+        std::sort(us.begin(), us.end());
+        result.us = us[us.size() / 2] / static_cast<double>(n_layers());
+        result.x.resize(static_cast<std::size_t>(shape_.hidden_dim));
+        context_.download(result.x.data(), x_, result.x.size() * sizeof(float));
+        memory_.wait();
+        return result;
+    }
     // What the token has become behind all layers, and its logits.
     std::vector<float> result() {
         run();
@@ -254,6 +299,65 @@ class Token {
         return op;
     }
 
+    static bool is_of_host(std::int64_t expert) { return expert % 2 == 1; }
+    // Up to the choice, on its way to the host with the experts' input.
+    void submit_to_choice(std::int64_t l) {
+        context_.submit(attention_op(l));
+        const ops::DecodeExperts experts = experts_op(l);
+        context_.submit(ops::Norm{experts.norm, x_, 1, h_});
+        context_.submit(ops::Route{experts.router, experts.arrays, h_, 1, shape_.hidden_dim, chosen_, weights_});
+        context_.store(host_.mapped(), chosen_, static_cast<std::size_t>(shape_.n_active) * sizeof(std::int32_t));
+        context_.store(host_.mapped() + kInputsAt, h_, static_cast<std::size_t>(shape_.hidden_dim) * sizeof(float));
+    }
+    void submit_share(std::int64_t l) {
+        context_.submit(ops::ChosenExperts{layout_, device_blocks_ + l * shape_.n_experts, chosen_, shape_.n_active, h_,
+                                           row_token_, outputs_});
+    }
+    void submit_sum(bool awaits_host) {
+        context_.submit(ops::Combine{outputs_, reinterpret_cast<const std::int32_t*>(host_rows_.mapped()), weights_, 1,
+                                     shape_.n_active, shape_.hidden_dim, x_,
+                                     reinterpret_cast<const float*>(host_rows_.mapped() + kInputsAt), awaits_host});
+    }
+    // The host's part: its rows are there, it says where each row is.
+    void place_rows() {
+        const auto* const chosen = reinterpret_cast<const std::int32_t*>(host_.host());
+        auto* const row_of = reinterpret_cast<std::int32_t*>(host_rows_.host());
+        for (std::int32_t a = 0; a < shape_.n_active; ++a) row_of[a] = is_of_host(chosen[a]) ? ~a : a;
+    }
+    void run_awaited(std::int64_t place) {
+        std::vector<std::uint32_t> numbers;
+        context_.begin_repeated(place);
+        for (std::int64_t l = 0; l < n_layers(); ++l) {
+            submit_to_choice(l);
+            numbers.push_back(context_.hand_over());
+            submit_share(l);
+            submit_sum(true);
+        }
+        context_.end_repeated();
+        for (const std::uint32_t number : numbers) {
+            if (!context_.host_wait_handed(number)) return context_.give_up_answers();
+            place_rows();
+            context_.answer(number);
+        }
+    }
+    void run_waited_for(std::int64_t first_place) {
+        for (std::int64_t l = 0; l < n_layers(); ++l) {
+            context_.begin_repeated(first_place + 2 * l);
+            if (l > 0) submit_sum(false);
+            submit_to_choice(l);
+            const std::uint64_t there = context_.record(CudaQueue::kCompute);
+            context_.end_repeated();
+            context_.begin_repeated(first_place + 2 * l + 1);
+            submit_share(l);
+            context_.end_repeated();
+            context_.host_wait(CudaQueue::kCompute, there);
+            place_rows();
+        }
+        context_.begin_repeated(first_place + 2 * n_layers());
+        submit_sum(false);
+        context_.end_repeated();
+    }
+
     struct Layer {
         std::vector<WeightView> qkv;
         WeightView output;
@@ -299,16 +403,17 @@ class Token {
     CudaContext& context_;
     Memory memory_;
     const Shape& shape_;
-    PinnedBytes host_;
+    PinnedBytes host_, host_rows_;
     AttentionShape attention_;
     KvShape kv_;
     std::uint64_t scratch_bytes_ = 0;
     ExpertLayout layout_;
     std::vector<Layer> layers_;
     WeightView head_;
-    const std::byte* const* blocks_ = nullptr;
+    const std::byte *const *blocks_ = nullptr, *const *device_blocks_ = nullptr;  // the second: without the host's
     std::vector<std::byte*> table_;
     AttentionSegment segment_;
+    float* start_ = nullptr;
     float *x_ = nullptr, *h_ = nullptr, *norm_ = nullptr, *projected_ = nullptr, *qkv_ = nullptr, *attended_ = nullptr;
     float *angles_ = nullptr, *outputs_ = nullptr, *weights_ = nullptr, *logits_ = nullptr;
     std::int32_t *chosen_ = nullptr, *row_token_ = nullptr, *row_of_ = nullptr;
@@ -348,6 +453,24 @@ void print_times(Token& token, const Options& options, std::int64_t first_place)
     std::printf(", \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
 }
 
+// "host_part": {"one_graph_us": 61.10, "two_graphs_a_layer_us": 88.20, "graphs": [1, 17],
+// "same_bits": true}: microseconds of a layer. Returns whether the bits are the same.
+bool print_host_part(CudaContext& context, Token& token, const char* name, std::int64_t place, int rounds) {
+    const Token::WithHost two = token.with_host(place, false, rounds);
+    if (two.x.empty() || !context.awaits_host()) {
+        std::printf(", \"host_part\": null");
+        return true;
+    }
+    const Token::WithHost one = token.with_host(place + 2 * token.n_layers() + 1, true, rounds);
+    const bool same = std::memcmp(one.x.data(), two.x.data(), one.x.size() * sizeof(float)) == 0;
+    std::printf(
+        ", \"host_part\": {\"one_graph_us\": %.2f, \"two_graphs_a_layer_us\": %.2f, \"graphs\": [%d, %d], "
+        "\"same_bits\": %s}",
+        one.us, two.us, static_cast<int>(one.n_graphs), static_cast<int>(two.n_graphs), same ? "true" : "false");
+    if (!same) std::fprintf(stderr, "decode_layers: %s: other bits where the GPU waits for the host\n", name);
+    return same;
+}
+
 // "row_layout": {"int8_inputs": {"laid_out_us": 68.10, "as_in_file_us": 80.20}, ...,
 // "same_bits": true}: microseconds of a layer with an eighth of the logits. Returns
 // whether the bits are the same.
@@ -355,7 +478,7 @@ bool print_row_layout(CudaContext& context, const Shape& shape, const Options& o
     double us[2][2] = {};  // as in files or laid out; float32 or 8 bits
     bool same = true;
     std::vector<float> results[2];
-    std::int64_t place = 200;
+    std::int64_t place = 300;
     for (const bool lays_out : {true, false}) {
         context.set_lays_out(lays_out);
         Token token(context, shape, options.n_layers, options.past);
@@ -387,6 +510,7 @@ bool print_shape(CudaContext& context, const Shape& shape, const Options& option
                 context.facts().name.c_str(), static_cast<int>(options.n_layers), static_cast<int>(options.past));
     constexpr std::int64_t kPlaces = 100;
     const bool rounds = is_blocks(shape.gate_up);
+    bool same = true;
     {
         Token token(context, shape, options.n_layers, options.past);
         for (const bool bytes : {true, false}) {
@@ -395,8 +519,10 @@ bool print_shape(CudaContext& context, const Shape& shape, const Options& option
             std::printf(", \"%s_inputs\": ", bytes ? "int8" : "float32");
             print_times(token, options, bytes ? kPlaces : 0);
         }
+        context.set_byte_inputs(rounds ? ByteInputTypes::all() : ByteInputTypes());
+        same = print_host_part(context, token, shape.name, 2 * kPlaces, options.rounds);
     }
-    const bool same = !rounds || print_row_layout(context, shape, options);  // its weights take the place of these
+    if (rounds) same = print_row_layout(context, shape, options) && same;  // its weights take the place of these
     const CudaReplays replays = context.replays();
     const CudaFailure failure = context.failure();
     std::printf(", \"graphs\": %llu, \"replayed\": %llu, \"graph_bytes\": %llu, \"ok\": %s}\n",

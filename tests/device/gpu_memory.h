@@ -110,7 +110,7 @@ class Memory {
     std::minstd_rand random_{1};
 };
 
-// Host memory that the GPU writes to.
+// Host memory that the GPU reads and writes.
 class PinnedBytes {
   public:
     PinnedBytes(CudaContext& context, std::size_t bytes) : context_(context), memory_(bytes) {
@@ -123,6 +123,7 @@ class PinnedBytes {
     PinnedBytes(const PinnedBytes&) = delete;
     PinnedBytes& operator=(const PinnedBytes&) = delete;
     std::byte* mapped() const { return mapped_; }  // nullptr: the GPU cannot
+    std::byte* host() { return memory_.data(); }
 
   private:
     CudaContext& context_;
