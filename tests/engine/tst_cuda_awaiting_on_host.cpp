@@ -43,6 +43,10 @@ class TestCudaAwaitingOnHost : public QObject {
 
   private Q_SLOTS:
     void init() { cuda_host::reset(); }
+    void cleanup() {  // of a test that has failed
+        sequence_ = KvSequence();
+        model_.reset();
+    }
 
     // Answers, choices and records are those of a host that waits for each layer's choice,
     // through steps with times, which have no such sequence. One graph is started for a
