@@ -31,8 +31,13 @@ using Clock = std::chrono::steady_clock;
 // How long the host's thread waits awake, both together; then it sleeps: see EventRing.
 #ifdef OFFSTAGE_CUDA_ON_HOST
 constexpr std::chrono::seconds kAwakeForWord{60}, kAwakeForEvent{0};  // streams need the processor
+constexpr std::chrono::microseconds kUnasked{0};
 #else
 constexpr std::chrono::microseconds kAwakeForWord{500}, kAwakeForEvent = kAwakeForWord;
+// Where the device waits for the host's answer, the runtime is not asked before this: a
+// call of another thread, such as one that page-locks memory, may keep it until the device
+// is idle.
+constexpr std::chrono::microseconds kUnasked = kAwakeForWord;
 #endif
 
 // Words in page-locked host memory by which device and host hand over to each other,
@@ -85,7 +90,7 @@ class ArrivalWord {
     bool wait_for(std::uint32_t number, Clock::time_point begin, bool sleeps, const Query& query) const {
         for (int n = 1; !has(number); ++n) {
             rest();
-            if (n % kLooks != 0) continue;
+            if (n % kLooks != 0 || (sleeps && Clock::now() - begin < kUnasked)) continue;
             // After a fault in a kernel no word comes.
             const cudaError_t status = query();
             if (status != cudaSuccess) (void)cudaGetLastError();
