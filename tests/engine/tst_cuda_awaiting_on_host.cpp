@@ -120,6 +120,36 @@ class TestCudaAwaitingOnHost : public QObject {
         }
     }
 
+    // Of every family, with every other expert of each layer on the CPU.
+    void families_answerTheSame_data() {
+        QTest::addColumn<QString>("model");
+        const QStringList models =
+            QDir(sourcePath(QStringLiteral("tests/engine/data/models"))).entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+        QVERIFY(models.size() > 40);
+        for (qsizetype i = 0; i < models.size(); i += kSanitized ? 8 : 1)
+            QTest::newRow(qPrintable(models[i])) << models[i];
+    }
+    void families_answerTheSame() {
+        QFETCH(QString, model);
+        Answer answers[2];
+        for (const bool awaits : {false, true}) {
+            LoadRequest request = ofSharedLayers(80);
+            request.model = tinyModel(model);
+            open(request);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(model_->spec().experts.size()); i += 2) {
+                if (model_->experts().in_ram(i)) model_->experts().drop_device(i);
+            }
+            model_->forward().moe().set_awaiting(awaits);
+            for (int i = 0; i < 4; ++i) QVERIFY(step(answers[awaits]) == Forward::Outcome::kDone);
+            QVERIFY(model_->dispatcher().totals().cpu_calls > 0);
+            close();
+        }
+        QVERIFY(answers[1].recorded.logits == answers[0].recorded.logits);
+        QVERIFY(answers[1].recorded.routing == answers[0].recorded.routing);
+        QVERIFY(answers[1].recorded.events == answers[0].recorded.events);
+        QCOMPARE(answers[1].graphs, (std::vector<int>{0, 1, 1, 1}));  // the first step has times
+    }
+
     // A host that is late, with each layer's part or with one.
     void lateAnswers_areAwaited() {
         std::int64_t late = -1;  // in this layer
