@@ -335,8 +335,6 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     }
     if (chooser == nullptr) moe_->fetch();
     if (!compute_logits(segments, n_tokens, wanted, stop, chooser)) return end_early();
-    device_.end_repeated();
-    if (!moe_->answer_layers(stop)) return end_early();
     if (chooser != nullptr) {  // not in the sequence: the next one may run while the host reads these
         moe_->fetch();
         chosen_.store(0, 1);
@@ -566,9 +564,12 @@ bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
                              const std::stop_token& stop, const TokenChooser* chooser) {
     logits_view_ = {};
     all_logits_.clear();
-    if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return true;
+    if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) {
+        device_.end_repeated();
+        return moe_->answer_layers(stop);
+    }
     const std::int64_t vocab = spec_.vocab_size;
-    // One row per sequence in every step. The host may still have its part of the layers to compute.
+    // One row per sequence in every step. The host may still have a part of the layers to compute.
     if (wanted == Logits::kLast) device_.set_sum_order(SumOrder::kByNumber);
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
@@ -590,25 +591,21 @@ bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     if (wanted == Logits::kLast && (n_segments == n_tokens || n_segments == 1)) {
         if (!rows(n_tokens - n_segments, n_segments)) return false;
         if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_segments * vocab)};
-    } else {
-        const auto keep = [&](std::int64_t first, std::int64_t n) {
-            if (!rows(first, n)) return false;
-            device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-            all_logits_.insert(all_logits_.end(), logits_.host(), logits_.host() + n * vocab);
-            return true;
-        };
-        if (wanted == Logits::kAll) {
-            for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) {
-                if (!keep(t, std::min(kLogitsRows, n_tokens - t))) return false;
-            }
-        } else {
-            for (const AttentionSegment& s : kv_.front().segments) {
-                if (!keep(s.first_row + s.n_tokens - 1, 1)) return false;
-            }
-        }
-        logits_view_ = all_logits_;
+        return true;
     }
-    return true;
+    bool done = true;
+    const auto keep = [&](std::int64_t first, std::int64_t n) {
+        done = done && rows(first, n);
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+        if (done) all_logits_.insert(all_logits_.end(), logits_.host(), logits_.host() + n * vocab);
+    };
+    if (wanted == Logits::kAll) {
+        for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) keep(t, std::min(kLogitsRows, n_tokens - t));
+    } else {
+        for (const AttentionSegment& s : kv_.front().segments) keep(s.first_row + s.n_tokens - 1, 1);
+    }
+    logits_view_ = all_logits_;
+    return done;
 }
 
 }  // namespace offstage::engine
