@@ -85,7 +85,7 @@ class Context final : public CudaContext {
     double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) override;
 
     bool awaits_host() const override {
-        return worker_.graphs && replay_.problem().empty() && worker_.answer.count != nullptr;
+        return worker_.graphs && replay_.problem().empty() && worker_.answer.count != nullptr && !waited_too_long_;
     }
     std::uint32_t hand_over() override {
         start_stores(true);
@@ -217,7 +217,9 @@ class Context final : public CudaContext {
     }
     // Behind a wait of the host.
     void check_answers() {
-        if (word_.any_unanswered()) worker_.failure.set("The GPU waited too long for the processor's part of a layer.");
+        if (!word_.any_unanswered()) return;
+        waited_too_long_ = true;
+        worker_.failure.set("The GPU waited too long for the processor's part of a layer.");
     }
     // Looks for the host's word for a point, since `begin`; false: wait for its event.
     bool has_arrived(std::uint64_t ticket, cudaEvent_t event, Clock::time_point begin);
@@ -240,6 +242,7 @@ class Context final : public CudaContext {
     std::size_t n_stores_ = 0;
     ArrivalWord word_;
     std::chrono::nanoseconds answer_limit_ = kAnswerLimit;
+    bool waited_too_long_ = false;  // once: whatever kept the host may come again
     // The last stores with a number, and the points right behind them.
     struct {
         std::uint32_t number = 0;
