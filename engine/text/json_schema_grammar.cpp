@@ -143,10 +143,11 @@ std::vector<std::string> types_in(const Json& schema, const std::string& at) {
     std::vector<std::string> types;
     if (given != nullptr) {
         for (const Json& type : given->is_array() ? *given : Json::array({*given})) {
-            const bool is_known = type == "integer" ||
-                                  std::find(std::begin(kJsonTypes), std::end(kJsonTypes), type) != std::end(kJsonTypes);
+            const std::string name = type.is_string() ? type.get<std::string>() : std::string();
+            const bool is_known = name == "integer" ||
+                                  std::find(std::begin(kJsonTypes), std::end(kJsonTypes), name) != std::end(kJsonTypes);
             if (!is_known) refuse_value(at, "type", type, "one of JSON's types, or a list of them");
-            types.push_back(type.get<std::string>());
+            types.push_back(name);
         }
         if (types.empty()) refuse_contradiction(at);
         return types;
