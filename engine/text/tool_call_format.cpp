@@ -146,6 +146,12 @@ bool read_json_call(const ToolCallFormat& format, CallCursor& cursor, ToolCallTe
         cursor.blanks();
         const bool is_whole = cursor.take_json(value);
         const auto name = json_of_text(key);
+        // Without a marker, JSON of other fields is an answer, and shown as it comes.
+        constexpr std::string_view kFirst[] = {"name", "type", "id", "arguments", "parameters"};
+        const std::string* const named = name ? name->get_ptr<const std::string*>() : nullptr;
+        const bool is_call =
+            format.has_marker() || (named != nullptr && std::ranges::find(kFirst, *named) != std::end(kFirst));
+        if (is_first && !is_call) return cursor.fail();
         const bool are_arguments = name && (*name == format.arguments || *name == "arguments" || *name == "parameters");
         if (are_arguments && value.starts_with('{')) {
             arguments = value;
@@ -418,6 +424,8 @@ ToolCallText read_tool_call(const ToolCallFormat& format, const ToolDefinitions&
     }
     call.is_ended = is_whole;
     call.is_broken = cursor.broken();
+    if (call.is_broken && format.kind == Kind::kTagged && !call.name.empty())
+        call.arguments += "}";  // its values are whole
     call.n_read = cursor.at();
     return call;
 }

@@ -39,6 +39,7 @@ struct ToolCallFormat {
     bool any() const { return kind != Kind::kNone; }
     // What begins a call in an answer's text.
     const ThoughtMarker& opening() const { return section_begin.text.empty() ? begin : section_begin; }
+    bool has_marker() const { return !opening().text.empty(); }
 };
 
 // Found by the texts of the template, and the tokenizer's special tokens.
@@ -48,9 +49,9 @@ ToolCallFormat find_tool_call_format(const ChatTemplate& chat, const Tokenizer& 
 // arguments.
 struct ToolCallText {
     std::string name;        // empty: not known yet
-    std::string arguments;   // JSON, as far as it is known
+    std::string arguments;   // JSON, as far as it is known; of a broken call with a name the whole
     bool is_ended = false;   // the first n_read bytes are the call
-    bool is_broken = false;  // it is none
+    bool is_broken = false;  // it is none, or breaks off behind its name
     std::size_t n_read = 0;
 };
 ToolCallText read_tool_call(const ToolCallFormat& format, const ToolDefinitions& tools, std::string_view text);

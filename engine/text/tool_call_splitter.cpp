@@ -97,7 +97,7 @@ void ToolCallSplitter::open(bool is_section) {
 bool ToolCallSplitter::scan_text() {
     const std::string& opening = format_.opening().text;
     const bool by_text = format_.opening().token < 0 && !opening.empty();
-    const bool is_bare = opening.empty() && format_.kind == ToolCallFormat::Kind::kJson;
+    const bool is_bare = !format_.has_marker() && format_.kind == ToolCallFormat::Kind::kJson;
     std::size_t at = 0;
     for (; at < pending_.size(); ++at) {
         const std::string_view rest = std::string_view(pending_).substr(at);
@@ -149,7 +149,7 @@ bool ToolCallSplitter::scan_between() {
 
 bool ToolCallSplitter::scan_call() {
     const ToolCallText call = read_tool_call(format_, tools_, pending_);
-    const bool is_bare = format_.opening().text.empty();
+    const bool is_bare = !format_.has_marker();
     const bool is_unknown = is_bare && !call.name.empty() && find_tool(tools_, call.name) == nullptr;
     if ((call.is_broken || is_unknown) && !is_named_) {
         give_up();

@@ -261,6 +261,25 @@ class TestToolCalls : public QObject {
             QCOMPARE(write(format, tokenizer, other, n, n).shown(), other);
             QCOMPARE(write(format, tokenizer, "Well: " + call, n, n).shown(), "Well: " + call);
         }
+        // An answer in JSON is shown as it comes.
+        ToolCallSplitter splitter(format, kTools);
+        QCOMPARE(splitter.push("{\"city\"").text + splitter.push(": ").text, std::string("{\"city\":"));
+        QVERIFY(!splitter.in_call());
+    }
+
+    // The arguments before the fault are a whole object.
+    void taggedCalls_thatBreakOffBehindAValue_areClosed() {
+        const QStringList tagged = {"Qwen3-Coder", "GLM-4.5", "MiniMax-M2"};
+        for (const Family& family : families()) {
+            if (!tagged.contains(QLatin1String(family.name))) continue;
+            const MarkerTokenizer tokenizer(family.markers);
+            const auto chat = template_of(family);
+            const ToolCallFormat format = find_tool_call_format(*chat, tokenizer);
+            const std::string reply = family.reply.toStdString();
+            const std::size_t end = reply.find(format.value_end) + format.value_end.size();
+            const Written written = write(format, tokenizer, reply.substr(0, end) + "\nso it goes", 1, 1);
+            QCOMPARE(written.shown(), std::string("so it goes | weather {\"city\":\"K\u00f6ln \\\"}\"}"));
+        }
     }
 
     void templatesWithoutTools_haveNoFormat() {
