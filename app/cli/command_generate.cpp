@@ -14,14 +14,18 @@
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
 #include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/eval/loading_report.h"
+#include "engine/json.h"
 #include "engine/manual/demo_model.h"
 #include "engine/plan/plan.h"
 #include "engine/report_table.h"
 #include "engine/run/prefix_file.h"
 #include "engine/run/run_messages.h"
+#include "engine/text/gbnf.h"
+#include "engine/text/json_schema_grammar.h"
 
 namespace offstage::cli {
 
@@ -118,6 +122,21 @@ void make_kept_file(const std::string& name) {
                         engine::messages::kept_conversation_not_written(name, reason));
 }
 
+// The form that --grammar or --json-schema asks for; nullptr: any text.
+std::shared_ptr<const engine::Grammar> form_of_answer(const GenerateOptions& options) {
+    const std::string& file = options.grammar.empty() ? options.json_schema : options.grammar;
+    if (file.empty()) return nullptr;
+    const std::string text = read_long_text(file);
+    if (options.grammar.empty()) engine::parse_json(text, file);
+    try {
+        return std::make_shared<const engine::Grammar>(
+            options.grammar.empty() ? engine::json_schema_grammar(nlohmann::ordered_json::parse(text))
+                                    : engine::parse_gbnf(text));
+    } catch (const engine::Error& error) {
+        throw engine::Error(error.kind(), engine::messages::form_of_answer_rejected(file, error.message()));
+    }
+}
+
 constexpr int kInterrupted = 130;  // the status that shells show for a program ended by Ctrl+C
 
 void declare_generate(CLI::App& command, GenerateOptions& options) {
@@ -141,6 +160,12 @@ void declare_generate(CLI::App& command, GenerateOptions& options) {
                 "Answers drawn side by side, each with a seed of its own made of --seed; the first has --seed "
                 "itself")
         ->excludes(beam);
+    CLI::Option* grammar =
+        command.add_option("--grammar", options.grammar, "The answer is a text of this grammar: a file in GBNF")
+            ->excludes(beam);
+    command.add_option("--json-schema", options.json_schema, "The answer is JSON of this schema: a file")
+        ->excludes(beam)
+        ->excludes(grammar);
     command.add_option(
         "--replan-script", options.replan_script,
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
@@ -158,6 +183,7 @@ int run_generate(GenerateOptions& options) {
     options.prompt = prompt_of(options);
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
+    const std::shared_ptr<const engine::Grammar> form = form_of_answer(options);
     const auto session = engine::Session::create();
     // Before the load, so that its thread's memory is not counted as free by the load.
     std::stop_source stop;
@@ -180,6 +206,7 @@ int run_generate(GenerateOptions& options) {
     request.thinking = options.thinking;
     request.beam = options.beam;
     request.n_answers = options.n_answers;
+    request.grammar = form;
     request.trace_file = options.trace;
     request.kept_in = options.prompt_cache;
     if (!request.kept_in.empty()) make_kept_file(request.kept_in);

@@ -26,9 +26,10 @@ struct GenerateOptions {
     std::set<std::string, std::less<>> chosen;
     engine::BeamSettings beam;
     int n_answers = 1;
-    std::string replan_script;  // file; empty: none
-    std::string trace;          // file to write the routing to; empty: none
-    std::string prompt_cache;   // GenerationRequest::kept_in
+    std::string grammar, json_schema;  // files that the answer's form is in; empty: any text
+    std::string replan_script;         // file; empty: none
+    std::string trace;                 // file to write the routing to; empty: none
+    std::string prompt_cache;          // GenerationRequest::kept_in
 };
 
 // A prompt, or where it is.

@@ -49,6 +49,7 @@ class TestCli : public QObject {
         row("no repeats", "bench --model x --repeat 0", 2);
         row("negative tokens", "generate --model x --prompt y --max-tokens -3", 2);
         row("two prompts", "generate --model x --prompt y --prompt-file z", 2);
+        row("two forms of the answer", "generate --model x --prompt y --grammar a --json-schema b", 2);
         row("special tokens without --raw", "generate --model x --prompt y --special", 2);
         row("no size", "plan --model x --vram much", 2);
         row("no size of a cache", "plan --model x --neuron-cache much", 2);
@@ -385,6 +386,36 @@ class TestCli : public QObject {
         QCOMPARE(run(base + words("--prompt -"), "One.\nTwo.").json()[QLatin1String("tokens")].toArray(), expected);
         const Outcome missing = run(base + words("--prompt-file /no/such/file"));
         QVERIFY2(missing.status == 1 && missing.err.contains("/no/such/file"), missing.err.constData());
+    }
+
+    void answer_hasTheFormOfAFile() {
+        const QTemporaryDir folder;
+        const auto file = [&](const char* name, const QByteArray& text) {
+            QFile written(folder.filePath(QLatin1String(name)));
+            return written.open(QIODevice::WriteOnly) && written.write(text) == text.size() ? written.fileName()
+                                                                                            : QString();
+        };
+        const QStringList base =
+            words("generate --model %1 --prompt Hi --temperature 1 --seed 3 --answers 2 --json", {kDemo});
+        const auto texts = [](const Outcome& outcome) {
+            QStringList all;
+            for (const QJsonValue& answer : outcome.json()[QLatin1String("answers")].toArray())
+                all << answer[QLatin1String("text")].toString();
+            return all;
+        };
+        const QString schema = file("a.json", "{\"enum\": [\"red\", 7]}");
+        const QStringList values = texts(run(base + words("--json-schema %1", {schema})));
+        QCOMPARE(values.size(), 2);
+        for (const QString& value : values)
+            QVERIFY2(value == QLatin1String("\"red\"") || value == QLatin1String("7"), qPrintable(value));
+        const QString grammar = file("a.gbnf", "root ::= \"yes\" | \"no\"\n");
+        for (const QString& value : texts(run(base + words("--grammar %1", {grammar}))))
+            QVERIFY2(value == QLatin1String("yes") || value == QLatin1String("no"), qPrintable(value));
+        for (const QStringList& wrong : {words("--json-schema %1", {grammar}), words("--grammar %1", {schema})}) {
+            const Outcome refused = run(base + wrong);
+            QCOMPARE(refused.status, 1);
+            QVERIFY2(refused.err.contains(wrong.last().toUtf8()), refused.err.constData());
+        }
     }
 
     // A raw prompt that is written like the template's is the template's with --special.
