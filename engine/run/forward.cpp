@@ -15,6 +15,7 @@
 #include "engine/run/moe_layer.h"
 #include "engine/run/prompt_reading.h"
 #include "engine/run/run_messages.h"
+#include "engine/run/step_inputs.h"
 #include "engine/run/step_probe.h"
 #include "engine/run/token_chooser.h"
 
@@ -35,19 +36,6 @@ bool needs_further(const ModelSpec& spec) {
     return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
         return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm);
     });
-}
-
-// Offsets in a step's inputs: of the rule behind so many tokens, of the positions, and of
-// the tables behind so many words of positions and counts (a multiple of 8 bytes).
-constexpr std::size_t kInputAlignment = 256;
-constexpr std::size_t rule_begin(std::size_t n_tokens) {
-    return (n_tokens * sizeof(TokenId) + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
-}
-constexpr std::size_t positions_begin(std::size_t n_tokens) {
-    return rule_begin(n_tokens) + sizeof(kernels::TokenRule);
-}
-constexpr std::size_t tables_begin(std::size_t n_tokens, std::size_t n_words) {
-    return positions_begin(n_tokens) + (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
 }
 
 bool is_prefill(std::span<const Segment> segments) {

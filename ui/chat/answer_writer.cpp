@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <QDir>
 #include <QFile>
@@ -28,15 +27,6 @@ QString inputFor(const Message& prompt) {
     return prompt.cut && !prompt.cut->isEmpty() ? AnswerWriter::tr("Summary of the conversation so far:") + u'\n' +
                                                       *prompt.cut + QStringLiteral("\n\n") + text
                                                 : text;
-}
-
-// A number, also where it stands in a sentence: "at least 5000".
-qint64 tokensOf(const engine::MessageArgument& argument) {
-    if (const auto* inner = std::get_if<std::shared_ptr<const engine::Message>>(&argument.value())) {
-        return (*inner)->arguments().empty() ? 0 : tokensOf((*inner)->arguments().front());
-    }
-    const auto* tokens = std::get_if<std::int64_t>(&argument.value());
-    return tokens != nullptr ? qint64{*tokens} : 0;
 }
 
 QJsonObject keptOf(const char* text, const QJsonArray& with = {}) {
@@ -83,12 +73,8 @@ void AnswerWriter::edit(const Job& job, const std::function<void(Message&)>& cha
 // ---------------------------------------------------------------- the queue
 
 qsizetype AnswerWriter::find(ConversationId conversation) const {
-    for (qsizetype i = 0; i < m_queue.size(); ++i) {
-        if (m_queue[i].conversation == conversation) {
-            return i;
-        }
-    }
-    return -1;
+    const auto found = std::ranges::find(m_queue, conversation, &Job::conversation);
+    return found == m_queue.end() ? -1 : found - m_queue.begin();
 }
 
 void AnswerWriter::add(const Job& job) {

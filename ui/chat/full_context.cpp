@@ -1,6 +1,7 @@
 #include "ui/chat/full_context.h"
 
 #include <algorithm>
+#include <variant>
 
 #include <QLocale>
 
@@ -94,6 +95,14 @@ bool isPromptTooLong(const QList<Message>& path, qint64 tokens, qint64 context) 
     }
     const auto share = static_cast<double>(charactersOf(seen.last())) / static_cast<double>(characters);
     return seen.size() == 1 || share * static_cast<double>(tokens) >= static_cast<double>(context);
+}
+
+qint64 tokensOf(const engine::MessageArgument& argument) {
+    if (const auto* inner = std::get_if<std::shared_ptr<const engine::Message>>(&argument.value())) {
+        return (*inner)->arguments().empty() ? 0 : tokensOf((*inner)->arguments().front());
+    }
+    const auto* tokens = std::get_if<std::int64_t>(&argument.value());
+    return tokens != nullptr ? qint64{*tokens} : 0;
 }
 
 QString transcriptOf(const std::vector<engine::ChatMessage>& messages, qint64 context) {

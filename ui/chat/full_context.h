@@ -21,6 +21,9 @@ MessageId cutOfPath(const QList<Message>& path, qint64 context);
 // of the path was refused with so many tokens, judged by the characters.
 bool isPromptTooLong(const QList<Message>& path, qint64 tokens, qint64 context);
 
+// The tokens that a refusal names, also within its sentence: "at least 5000". 0: none.
+qint64 tokensOf(const engine::MessageArgument& argument);
+
 // The conversation as one text, at most about half of `context` tokens of it: the newest.
 QString transcriptOf(const std::vector<engine::ChatMessage>& messages, qint64 context);
 
