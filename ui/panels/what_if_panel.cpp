@@ -215,7 +215,8 @@ QLayout* WhatIfPanel::buildMachines() {
 // The last column, of the forecasts that are shown.
 void WhatIfPanel::showPrices() {
     m_machineColumns->leaveOut(PerPrice, m_price->value() == 0);
-    const engine::Network& network = engine::find_network(m_network->currentData().toString().toStdString());
+    const std::string chosen = m_network->currentData().toString().toStdString();
+    const engine::Network& network = engine::find_network(chosen);
     for (int row = 0; row < m_machineTable->rowCount(); ++row) {
         QTableWidgetItem* const cell = m_machineTable->item(row, PerPrice);
         const double tokensPerSecond = cell != nullptr ? cell->data(Qt::UserRole).toDouble() : 0;

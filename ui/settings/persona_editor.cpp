@@ -93,19 +93,22 @@ void PersonaEditor::reject() {
 
 // What the persona has comes first, or what is set up now for a new one.
 void PersonaEditor::fillSampling(const Now& now) {
-    const auto add = [this](const QString& text, const std::optional<Sampling>& sampling) {
+    const auto add = [this](const QString& text, const Sampling* sampling) {
         m_sampling->addItem(text);
-        m_samplings.append(sampling);
+        std::optional<Sampling>& added = m_samplings.emplaceBack();
+        if (sampling != nullptr) {
+            added = *sampling;
+        }
     };
     if (m_before.sampling) {
-        add(withTemperature(tr("As the persona has it: temperature %1"), *m_before.sampling), m_before.sampling);
+        add(withTemperature(tr("As the persona has it: temperature %1"), *m_before.sampling), &*m_before.sampling);
     }
     if (!m_before.sampling || !(*m_before.sampling == now.sampling)) {
-        add(withTemperature(tr("As set up now: temperature %1"), now.sampling), now.sampling);
+        add(withTemperature(tr("As set up now: temperature %1"), now.sampling), &now.sampling);
     }
-    add(tr("The conversation's own"), std::nullopt);
+    add(tr("The conversation's own"), nullptr);
     for (const SamplingPreset& preset : samplingPresets() + readOwnSamplingPresets()) {
-        add(preset.name, preset.sampling);
+        add(preset.name, &preset.sampling);
     }
     if (!m_before.name.isEmpty()) {
         m_sampling->setCurrentIndex(static_cast<int>(m_samplings.indexOf(m_before.sampling)));
