@@ -146,7 +146,8 @@ bool read_json_call(const ToolCallFormat& format, CallCursor& cursor, ToolCallTe
         cursor.blanks();
         const bool is_whole = cursor.take_json(value);
         const auto name = json_of_text(key);
-        // Without a marker, JSON of other fields is an answer, and shown as it comes.
+        // Without a marker, JSON that begins with another field is an answer, and shown as
+        // it comes.
         constexpr std::string_view kFirst[] = {"name", "type", "id", "arguments", "parameters"};
         const std::string* const named = name ? name->get_ptr<const std::string*>() : nullptr;
         const bool is_call =
@@ -418,14 +419,15 @@ ToolCallText read_tool_call(const ToolCallFormat& format, const ToolDefinitions&
             cursor.fail();
             break;
     }
+    const bool is_closed = is_whole;
     if (is_whole && !format.end.text.empty()) {
         cursor.blanks();
         is_whole = cursor.take(format.end.text);
     }
     call.is_ended = is_whole;
     call.is_broken = cursor.broken();
-    if (call.is_broken && format.kind == Kind::kTagged && !call.name.empty())
-        call.arguments += "}";  // its values are whole
+    // What breaks off behind its name has whole values.
+    if (call.is_broken && format.kind == Kind::kTagged && !call.name.empty() && !is_closed) call.arguments += "}";
     call.n_read = cursor.at();
     return call;
 }

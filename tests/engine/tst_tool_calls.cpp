@@ -263,7 +263,9 @@ class TestToolCalls : public QObject {
         }
         // An answer in JSON is shown as it comes.
         ToolCallSplitter splitter(format, kTools);
-        QCOMPARE(splitter.push("{\"city\"").text + splitter.push(": ").text, std::string("{\"city\":"));
+        std::string shown = splitter.push("{\"city\"").text;
+        shown += splitter.push(": ").text;
+        QCOMPARE(shown, std::string("{\"city\":"));
         QVERIFY(!splitter.in_call());
     }
 
@@ -279,6 +281,10 @@ class TestToolCalls : public QObject {
             const std::size_t end = reply.find(format.value_end) + format.value_end.size();
             const Written written = write(format, tokenizer, reply.substr(0, end) + "\nso it goes", 1, 1);
             QCOMPARE(written.shown(), std::string("so it goes | weather {\"city\":\"K\u00f6ln \\\"}\"}"));
+            if (format.behind.empty()) continue;
+            const std::size_t closed = reply.find(format.behind) + format.behind.size();
+            const Written whole = write(format, tokenizer, reply.substr(0, closed) + "\nso it goes", 1, 1);
+            QCOMPARE(whole.shown(), std::string("so it goes | weather {\"city\":\"K\u00f6ln \\\"}\",\"days\":3}"));
         }
     }
 
