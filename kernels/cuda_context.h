@@ -154,8 +154,8 @@ class CudaContext {
     virtual bool host_wait_handed(std::uint32_t number) = 0;
     virtual void answer(std::uint32_t number) = 0;
     virtual void give_up_answers() = 0;
-    // The most that an operation waits for the host; then this object has failed. 20
-    // seconds at first.
+    // The most that an operation waits for the host; then this object has failed. A
+    // minute at first.
     virtual void set_answer_limit(std::chrono::nanoseconds limit) = 0;
 
     // ---- sequences of operations that come again: see engine's Backend

@@ -199,7 +199,7 @@ class Backend {
     virtual bool host_wait_handed(std::uint32_t /*number*/) { return false; }
     virtual void answer(std::uint32_t /*number*/) {}
     // Instead of all answers that are missing: nothing waits any more, and what the
-    // operations compute is worthless. An operation that waits for 20 seconds ends so by
+    // operations compute is worthless. An operation that waits for a minute ends so by
     // itself, and is a failure.
     virtual void give_up_answers() {}
 

@@ -268,7 +268,13 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
     dispatcher_.begin_step(n_tokens, is_prefill(segments));
-    const Outcome outcome = run_layers(segments, n_tokens, wanted, stop, chooser);
+    Outcome outcome = Outcome::kFailed;
+    try {
+        outcome = run_layers(segments, n_tokens, wanted, stop, chooser);
+    } catch (...) {  // an expert that cannot be read: the device must not wait for it
+        end_early();
+        throw;
+    }
     if (outcome == Outcome::kDone) {
         dispatcher_.end_step(device_.now_us() - start_us);
         const std::int32_t together = many                  ? WrittenToken::kInAnyStep
@@ -309,13 +315,6 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     moe_->begin_layers();
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
-    const auto end_early = [&] {
-        device_.forget_keys();
-        moe_->give_up_answers();
-        device_.end_repeated();
-        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-        return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
-    };
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) return end_early();
         if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
@@ -339,6 +338,14 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     ahead_.begun_us = device_.now_us();
     moe_->finish();
     return Outcome::kDone;
+}
+
+Forward::Outcome Forward::end_early() {
+    device_.forget_keys();
+    moe_->give_up_answers();
+    device_.end_repeated();
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
 }
 
 void Forward::find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted) {

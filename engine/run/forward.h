@@ -158,6 +158,7 @@ class Forward {
     StepContext context_of(std::int64_t n_tokens) const;
     Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                        const std::stop_token& stop, TokenChooser* chooser);
+    Outcome end_early();  // of a step that is not done; waits until the device has stopped
     void run_layer(std::int64_t layer, const StepContext& step);
     void run_experts(std::int64_t layer, const StepContext& step);
     // False: stopped, or the device failed.

@@ -92,7 +92,8 @@ void MoeLayer::begin_step(const Step& step) {
 bool MoeLayer::can_await() const {
     return may_await_ && looks_up() && !recorder_.is_timed() && device_.awaits_host() && rows_.can_await() &&
            inputs_.stores() && guesses_.stores() && residents_->layers.stores() && dispatcher_.uses_residents() &&
-           !executors_.any_insists() && !experts_.places().busy() &&
+           !executors_.any_insists() && !experts_.places().busy() && !experts_.freeing() &&
+           !dispatcher_.prefetches_regardless() &&
            (dispatcher_.never_copies() || n_without_copies_ == kSurelyWithoutCopies);
 }
 

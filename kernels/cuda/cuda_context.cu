@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
 constexpr std::size_t kArrivalBytes = (kArrivals + 1) * sizeof(unsigned);  // and the count of stores with a number
-constexpr std::chrono::nanoseconds kAnswerLimit = std::chrono::seconds(20);
+constexpr std::chrono::nanoseconds kAnswerLimit = std::chrono::minutes(1);
 
 class Context final : public CudaContext {
   public:
@@ -85,7 +85,7 @@ class Context final : public CudaContext {
     double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) override;
 
     bool awaits_host() const override {
-        return worker_.graphs && replay_.problem().empty() && worker_.answer.count != nullptr && !waited_too_long_;
+        return worker_.graphs && replay_.problem().empty() && worker_.answer.count != nullptr && may_wait_;
     }
     std::uint32_t hand_over() override {
         start_stores(true);
@@ -218,7 +218,7 @@ class Context final : public CudaContext {
     // Behind a wait of the host.
     void check_answers() {
         if (!word_.any_unanswered()) return;
-        waited_too_long_ = true;
+        may_wait_ = false;  // whatever kept the host may come again
         worker_.failure.set("The GPU waited too long for the processor's part of a layer.");
     }
     // Looks for the host's word for a point, since `begin`; false: wait for its event.
@@ -242,7 +242,7 @@ class Context final : public CudaContext {
     std::size_t n_stores_ = 0;
     ArrivalWord word_;
     std::chrono::nanoseconds answer_limit_ = kAnswerLimit;
-    bool waited_too_long_ = false;  // once: whatever kept the host may come again
+    bool may_wait_ = true;  // false: a kernel that takes long is ended, as on a GPU that drives a display
     // The last stores with a number, and the points right behind them.
     struct {
         std::uint32_t number = 0;
@@ -292,6 +292,7 @@ bool Context::open(CudaOpening& opening) {
                        {CudaFault::kGpuTooOld, facts_.name, {}, properties.major, properties.minor});
     }
     facts_.n_multiprocessors = properties.multiProcessorCount;
+    may_wait_ = attribute(cudaDevAttrKernelExecTimeout, ordinal) == 0;
     facts_.clock_khz = attribute(cudaDevAttrClockRate, ordinal);
     facts_.memory_clock_khz = attribute(cudaDevAttrMemoryClockRate, ordinal);
     facts_.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);

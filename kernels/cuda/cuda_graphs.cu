@@ -19,6 +19,7 @@ constexpr std::uint64_t kNodeBytes = std::uint64_t{16} << 10;
 #endif
 constexpr std::uint64_t kLayerNodes = 48;
 constexpr std::uint64_t kOtherNodes = 16;
+constexpr std::size_t kMostBehindAWait = 500;
 
 std::int64_t free_memory() {
     std::size_t free = 0, total = 0;
@@ -41,7 +42,10 @@ void Replay::begin(Worker& worker, std::int64_t place) {
 
 bool Replay::start_again(Worker& worker, std::int64_t place) {
     forget_again();
-    if (started_ != place || !worker.failure.none() || kept_.n_points() > 0 || kept_.last_of_its_kind()) return false;
+    if (started_ != place || !worker.failure.none() || kept_.n_points() > 0 || kept_.last_of_its_kind() ||
+        kept_.awaits_host()) {
+        return false;
+    }
     const cudaGraphExec_t graph = sequences_.at(place).graph.get();
     if (problem_.check(cudaGraphLaunch(graph, worker.stream), "Starting a CUDA graph")) {
         again_ = Again::kStarted;
@@ -61,18 +65,23 @@ void Replay::end(Worker& worker) {
     }
     Sequence& sequence = sequence_at(place_);
     bool same = sequence.list == kept_;
+    const bool is_running = again && same;
     if (!same && kept_.awaits_host()) {
         drop_graph(sequence);
         sequence.list = kept_;
         same = true;
     }
     if (same && (sequence.graph.get() != nullptr || build(sequence, worker.stream)) &&
-        (again || start_graph(sequence, worker))) {
+        (is_running || start_graph(sequence, worker))) {
         worker.kept = nullptr;
         started_ = place_;
         ++counts_.n_replayed;
-        counts_.n_ahead += again ? 1 : 0;
+        counts_.n_ahead += is_running ? 1 : 0;
         return;
+    }
+    // A stream takes about a thousand kernels before the first one has ended.
+    if (kept_.awaits_host() && kept_.n_kernels() > kMostBehindAWait) {
+        worker.failure.set("The GPU has no room for the graph of a token.");
     }
     worker.start_kept();
     if (problem_.none()) {

@@ -111,7 +111,8 @@ class LaunchList {
         last_of_its_kind_ = awaits_host_ = false;
     }
 
-    bool has_kernels() const { return entries_.size() > points_.size(); }
+    std::size_t n_kernels() const { return entries_.size() - points_.size(); }
+    bool has_kernels() const { return n_kernels() > 0; }
     // Points since this ticket are of the list: tickets count upwards.
     std::uint64_t first_ticket() const { return points_.empty() ? ~std::uint64_t{0} : points_.front().ticket; }
     std::size_t n_points() const { return points_.size(); }

@@ -26,6 +26,7 @@ struct Settings {
     int compute_minor = 0;
     std::size_t memory_bytes = std::size_t{1} << 30;
     bool cublas = true;
+    bool limits_kernels = false;  // as a GPU that drives a display does
     bool memory_pools = true;
     std::size_t pool_page_bytes = 1;     // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
     bool pools_reuse = true;             // a freed block's memory; false: each block gets a new address

@@ -63,6 +63,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMemoryClockRate,
     cudaDevAttrGlobalMemoryBusWidth,
     cudaDevAttrMemoryPoolsSupported,
+    cudaDevAttrKernelExecTimeout,
 };
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
 struct cudaDeviceProp {

@@ -178,7 +178,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     const std::lock_guard lock(host().mutex);
-    *value = attribute == cudaDevAttrMemoryPoolsSupported && !host().settings.memory_pools ? 0 : 1;
+    *value = attribute == cudaDevAttrMemoryPoolsSupported && !host().settings.memory_pools ? 0
+             : attribute == cudaDevAttrKernelExecTimeout ? host().settings.limits_kernels
+                                                         : 1;
     return begin("cudaDeviceGetAttribute");
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <thread>
 
 #include <QTemporaryDir>
@@ -211,7 +212,7 @@ class TestCudaAwaitingOnHost : public QObject {
         Answer answer;
         for (int i = 0; i < 3; ++i) QVERIFY(step(answer) == Forward::Outcome::kDone);
         fails = true;
-        if (!lost) context_->set_answer_limit(std::chrono::milliseconds(1));
+        if (!lost) context_->set_answer_limit(std::chrono::milliseconds(500));
         QVERIFY(step(answer) == Forward::Outcome::kFailed);
         QVERIFY(!fails);
         QVERIFY(!model_->device().ok() && !model_->device().failure().empty());
@@ -223,6 +224,39 @@ class TestCudaAwaitingOnHost : public QObject {
         while (answer.recorded.logits.size() < wanted.size()) QVERIFY(step(answer) == Forward::Outcome::kDone);
         QVERIFY(answer.recorded.logits == wanted);
         QCOMPARE(answer.graphs.back() == 1, lost);  // behind an answer that never came no kernel waits any more
+        close();
+    }
+
+    // A part that throws, as where an expert cannot be read, ends the step, and nothing
+    // waits for it.
+    void partsThatThrow_leaveNothingWaiting() {
+        const std::vector<std::vector<float>> wanted = logitsOf(kFew);
+        std::int64_t throws = -1;
+        openWith([&](std::int64_t layer) {
+            if (layer == throws) throw std::runtime_error("unreadable");
+        });
+        Answer answer;
+        for (int i = 0; i < 2; ++i) QVERIFY(step(answer) == Forward::Outcome::kDone);
+        for (throws = 0; throws < 8; throws += 7) {
+            QVERIFY_THROWS_EXCEPTION(std::runtime_error, (void)step(answer));
+            QVERIFY(model_->device().ok());
+            const std::int64_t thrower = std::exchange(throws, -1);
+            QVERIFY(step(answer) == Forward::Outcome::kDone);
+            throws = thrower;
+        }
+        throws = -1;
+        while (answer.recorded.logits.size() < wanted.size()) QVERIFY(step(answer) == Forward::Outcome::kDone);
+        QVERIFY(answer.recorded.logits == wanted);
+        close();
+    }
+
+    // A GPU that drives a display ends kernels that wait, and the context with them.
+    void limitedKernels_doNotWait() {
+        cuda_host::reset({.limits_kernels = true});
+        open(ofSharedLayers(50));
+        Answer answer;
+        for (int i = 0; i < 3; ++i) QVERIFY(step(answer) == Forward::Outcome::kDone);
+        QVERIFY(answer.graphs.back() > 1);
         close();
     }
 
