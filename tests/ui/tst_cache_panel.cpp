@@ -107,9 +107,9 @@ class TestCachePanel : public QObject {
             }
             double used = 0, guessed = 0, missed = 0, admissions = 0;
             for (const auto& event : step.layers) {
-                used += event.used_guesses;
-                guessed += event.guessed_copies;
-                admissions += event.admissions;
+                used += static_cast<double>(event.used_guesses);
+                guessed += static_cast<double>(event.guessed_copies);
+                admissions += static_cast<double>(event.admissions);
                 for (const auto& a : step.assignmentsOf(event)) {
                     missed += a.target != 0;
                 }
