@@ -799,6 +799,14 @@ class TestChatView : public QObject {
         QVERIFY(test::child<FindBar>(test::part<ChatPage>(*f.window)).isVisible());
         QTest::keyClicks(&test::child<FindBar>(test::part<ChatPage>(*f.window)).edit(), QStringLiteral("fake ENGINE"));
         QCOMPARE(test::child<FindBar>(test::part<ChatPage>(*f.window)).countText(), QStringLiteral("1 / 1"));
+        QApplication::setActiveWindow(f.window.get());
+        QStringList reached;
+        for (int i = 0; i < 3; ++i) {
+            QTest::keyClick(f.window->focusWidget(), Qt::Key_Tab);
+            reached << f.window->focusWidget()->accessibleName();
+        }
+        QCOMPARE(reached, QStringList({QStringLiteral("Previous hit (Shift+Enter)"), QStringLiteral("Next hit (Enter)"),
+                                       QStringLiteral("Close (Esc)")}));
         QTest::keyClick(&test::child<FindBar>(test::part<ChatPage>(*f.window)).edit(), Qt::Key_Escape);
         QVERIFY(!test::child<FindBar>(test::part<ChatPage>(*f.window)).isVisible());
     }

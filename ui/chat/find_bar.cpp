@@ -72,7 +72,7 @@ FindBar::FindBar(ConversationFind& find, ConversationView& view, QWidget* parent
       m_view(view),
       m_edit(new QLineEdit(this)),
       m_steps(new HitSteps),
-      m_close(new QToolButton(this)) {
+      m_close(new QToolButton) {
     setAutoFillBackground(true);
     m_edit->setPlaceholderText(tr("Find in this conversation"));
     m_edit->setAccessibleName(tr("Find in this conversation"));
