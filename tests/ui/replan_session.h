@@ -17,6 +17,7 @@ namespace offstage::test {
 struct ReplanStage {
     std::mutex mutex;
     std::string previewProblem;        // empty: there is a preview
+    std::string nowProblem;            // the same, of a preview of no change
     bool finishes = true;              // false: a re-plan stays under way until it is cancelled or this turns true
     std::string failure;               // of a re-plan; empty: it succeeds
     std::string note;                  // of a successful one
@@ -124,7 +125,7 @@ class ReplanSession : public engine::Session {
                 return;
             }
             done = std::exchange(m_waiting, {});
-            problem = m_waitingChanges ? m_stage->previewProblem : std::string();
+            problem = m_waitingChanges ? m_stage->previewProblem : m_stage->nowProblem;
             m_stage->previews += m_waitingChanges ? 1 : 0;
         }
         if (!problem.empty()) {

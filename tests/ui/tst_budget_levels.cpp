@@ -161,6 +161,18 @@ class TestBudgetLevels : public QObject {
         bench.with([](ReplanStage& s) { QVERIFY(s.requests.empty()); });
         QVERIFY2(basis.text().contains(QStringLiteral("measured, 12 token")), qPrintable(basis.text()));
         picture(panel, QStringLiteral("budget-level-moves-nothing"), {360, 500});
+        // The figures of now may go; the reason is the preview's, and not the next level's.
+        bench.with([](ReplanStage& s) { s.nowProblem = "no figures"; });
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "Hello"}};
+        QVERIFY(bench.engine.generate(request) != 0);
+        QTRY_VERIFY(basis.text().isEmpty());
+        QVERIFY2(apply.toolTip().contains(QStringLiteral("fewer are not known to be faster")),
+                 qPrintable(apply.toolTip()));
+        keysTo(panel.form().level(), QStringLiteral("Bal"));
+        QCOMPARE(apply.toolTip(), QStringLiteral("What it would change is being worked out"));
+        keysTo(panel.form().level(), QStringLiteral("Small"));
+        QTRY_VERIFY(apply.toolTip().contains(QStringLiteral("fewer are not known to be faster")));
         // With another change beside it, it counts.
         panel.form().ram().spin().setFocus();
         QTest::keyClick(&panel.form().ram().spin(), Qt::Key_Down);

@@ -1,5 +1,7 @@
 #include "ui/load/quality_levels.h"
 
+#include <algorithm>
+
 #include <QCoreApplication>
 #include <QLocale>
 
@@ -23,6 +25,27 @@ QString wordFor(double loss, const std::array<double, 3>& bounds) {
 constexpr std::array kKlBounds = {0.001, 0.02, 0.1};
 constexpr std::array kErrorBounds = {0.0005, 0.01, 0.05};
 constexpr double kNone = 1e-9;
+
+template <typename Formats>
+std::optional<double> measuredKlOf(const std::optional<engine::ModelSummary>& model, const Formats& formats) {
+    if (!model || formats.empty()) {
+        return 0;
+    }
+    const auto id = static_cast<engine::FormatId>(formats.front());
+    const auto isOfFile = [&](engine::FormatId f) {
+        return f == model->expert_format || engine::format_row(f).kind == engine::FormatRow::Kind::kFile;
+    };
+    const bool isOriginal =
+        std::all_of(formats.begin(), formats.end(), [&](auto f) { return isOfFile(static_cast<engine::FormatId>(f)); });
+    if (isOriginal) {
+        return 0;
+    }
+    const auto& measured = model->thresholds.formats;
+    const auto found = std::find_if(measured.begin(), measured.end(),
+                                    [id](const engine::FormatLoss& known) { return known.format == id; });
+    const bool isOne = std::all_of(formats.begin(), formats.end(), [&](auto f) { return f == formats.front(); });
+    return isOne && found != measured.end() ? std::optional(found->mean_kl) : std::nullopt;
+}
 
 }  // namespace
 
@@ -80,6 +103,16 @@ QString qualityChangeText(const QualityChange& change) {
         QualityText::tr("%1 (predicted, %2 % error)", "a word, a number")
             .arg(wordFor(change.predictedLoss, kErrorBounds), QLocale().toString(100 * change.predictedLoss, 'g', 2));
     return change.skips ? QualityText::tr("%1; skipped neurons: %2").arg(formats, klText(skipped)) : formats;
+}
+
+std::optional<double> measuredKl(const std::optional<engine::ModelSummary>& model,
+                                 const std::vector<engine::FormatId>& formats) {
+    return measuredKlOf(model, formats);
+}
+
+std::optional<double> measuredKl(const std::optional<engine::ModelSummary>& model,
+                                 const std::vector<std::uint8_t>& formats) {
+    return measuredKlOf(model, formats);
 }
 
 }  // namespace offstage::ui

@@ -3,7 +3,9 @@
 // the floors that the planner keeps to, and words for what a plan costs.
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <QString>
 
@@ -33,5 +35,12 @@ struct QualityChange {
 };
 // "very small (KL 0.0004)", "small (predicted, 0.6 % error)", "none"
 QString qualityChangeText(const QualityChange& change);
+
+// Measured, in nats per token, of all experts in the format that they have; nothing: they
+// have several, or it was not. By FormatId.
+std::optional<double> measuredKl(const std::optional<engine::ModelSummary>& model,
+                                 const std::vector<engine::FormatId>& formats);
+std::optional<double> measuredKl(const std::optional<engine::ModelSummary>& model,
+                                 const std::vector<std::uint8_t>& formats);
 
 }  // namespace offstage::ui

@@ -353,18 +353,18 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     setFigures(&Figure::then, figureTexts(p.after, m_form->setting().theta,
                                           tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size())));
     const bool isTraded = p.plan.theta.has_value();  // by the measured loss of each
-    m_form->setQualityChange(qualityText(p.after.predicted_loss,
-                                         isTraded ? std::optional(p.plan.format_kl) : measuredKl(p.plan.formats),
-                                         m_form->setting().theta));
+    const auto kl = isTraded ? std::optional(p.plan.format_kl) : measuredKl(engine().model(), p.plan.formats);
+    m_form->setQualityChange(qualityText(p.after.predicted_loss, kl, m_form->setting().theta));
     QString move =
         p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
         : p.was_timed
             ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
             : tr("%1 to move, at least %2 (not timed yet).").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
     // A floor of bits alone asks for no fewer: the plan takes what is fastest.
-    m_formatsKept = m_form->setting().quality.min_mean_bits > 0 && !(p.after.predicted_loss > 0);
+    const bool keepsFormats = m_form->setting().quality.min_mean_bits > 0 && !(p.after.predicted_loss > 0);
+    m_keptBits = keepsFormats ? std::optional(p.after.mean_bits) : std::nullopt;
     // Three lines have room.
-    move += u' ' + (m_formatsKept     ? keptFormatsText(p.after.mean_bits)
+    move += u' ' + (m_keptBits        ? keptFormatsText(*m_keptBits)
                     : p.quantized > 0 ? tr("Less for experts that were quantized before.")
                                       : tr("Pale, below the bars: the plan after."));
     m_movesNothing = p.bytes_to_move == 0;
@@ -388,8 +388,8 @@ void BudgetPanel::showNow() {
     const engine::ReplanPreview& p = *m_now;
     setFigures(&Figure::now, figureTexts(p.before, m_inForce.theta, onDeviceNow()));
     if (m_form->setting() == m_inForce) {
-        m_form->setQualityChange(
-            qualityText(p.before.predicted_loss, measuredKl(snapshot().experts.format), m_inForce.theta));
+        m_form->setQualityChange(qualityText(p.before.predicted_loss,
+                                             measuredKl(engine().model(), snapshot().experts.format), m_inForce.theta));
     }
     const bool simulated = engine().model() && engine().model()->emulated;
     const int steps = static_cast<int>(p.measured_steps);
@@ -406,29 +406,6 @@ QString BudgetPanel::onDeviceNow() const {
     return places.empty() ? QStringLiteral("–")
                           : QLocale().toString(qlonglong{std::count(
                                 places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice))});
-}
-
-// Measured of all experts in one format; nothing: they have several, or it was not.
-template <typename Formats>
-std::optional<double> BudgetPanel::measuredKl(const Formats& formats) const {
-    const auto& model = engine().model();
-    if (!model || formats.empty()) {
-        return 0;
-    }
-    const auto id = static_cast<engine::FormatId>(formats.front());
-    const auto isOfFile = [&](engine::FormatId f) {
-        return f == model->expert_format || engine::format_row(f).kind == engine::FormatRow::Kind::kFile;
-    };
-    const bool isOriginal =
-        std::all_of(formats.begin(), formats.end(), [&](auto f) { return isOfFile(static_cast<engine::FormatId>(f)); });
-    if (isOriginal) {
-        return 0;
-    }
-    const auto& measured = model->thresholds.formats;
-    const auto found = std::find_if(measured.begin(), measured.end(),
-                                    [id](const engine::FormatLoss& known) { return known.format == id; });
-    const bool isOne = std::all_of(formats.begin(), formats.end(), [&](auto f) { return f == formats.front(); });
-    return isOne && found != measured.end() ? std::optional(found->mean_kl) : std::nullopt;
 }
 
 QString BudgetPanel::qualityText(double predictedLoss, std::optional<double> formatKl,
@@ -462,7 +439,7 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
     BudgetSetting samePlan = m_inForce;
     samePlan.theta = target.theta;
     m_undoing = isUndo;
-    m_formatsKept = m_formatsKept && !isUndo;
+    m_keptBits = isUndo ? std::nullopt : m_keptBits;
     if (samePlan == target) {
         remember();
         say(target.theta.leaves_out()
@@ -559,8 +536,8 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
                     ? tr("In force: nothing had to be moved.")
                     : tr("In force: %1 moved in %2.").arg(bytesText(report.bytes_moved), secondsText(report.seconds));
             say(moved + u' ' +
-                (m_formatsKept ? keptFormatsText(report.mean_bits)
-                               : tr("%1 bits on average.").arg(QLocale().toString(report.mean_bits, 'f', 2))));
+                (m_keptBits ? keptFormatsText(report.mean_bits)
+                            : tr("%1 bits on average.").arg(QLocale().toString(report.mean_bits, 'f', 2))));
             break;
         }
         case State::kCancelled:
@@ -584,7 +561,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
 bool BudgetPanel::changesNothing() const {
     BudgetSetting sameQuality = m_form->setting();
     sameQuality.quality = m_inForce.quality;
-    return m_previewed && m_formatsKept && m_movesNothing && sameQuality == m_inForce;
+    return m_previewed == m_form->setting() && m_keptBits && m_movesNothing && sameQuality == m_inForce;
 }
 
 void BudgetPanel::refreshButtons() {
@@ -600,7 +577,7 @@ void BudgetPanel::refreshButtons() {
                             ? tr("Carry this out in the background; the conversation goes on meanwhile")
                         : moving              ? tr("A change is under way")
                         : !changed            ? tr("Nothing is changed yet: move a slider")
-                        : changesNothing()    ? keptFormatsText(m_now->after.mean_bits)
+                        : changesNothing()    ? keptFormatsText(*m_keptBits)
                         : m_problem.isEmpty() ? tr("What it would change is being worked out")
                                               : m_problem);
     m_reset->setEnabled(changed && !moving);

@@ -88,8 +88,6 @@ class BudgetPanel : public Panel {
     // Counted, since the cache moves experts all the time: the only number of them that
     // is shown as present.
     QString onDeviceNow() const;
-    template <typename Formats>
-    std::optional<double> measuredKl(const Formats& formats) const;
     QString keptFormatsText(double bits) const;
     QString qualityText(double predictedLoss, std::optional<double> formatKl, const engine::ThetaChoice& theta) const;
 
@@ -113,7 +111,7 @@ class BudgetPanel : public Panel {
     std::vector<BudgetSetting> m_history;        // settings to go back to, the last on top
     std::optional<engine::ReplanPreview> m_now;  // its figures before are those of now
     std::optional<BudgetSetting> m_previewed;    // the setting of the preview
-    bool m_formatsKept = false;                  // a floor of bits changes no format
+    std::optional<double> m_keptBits;            // of the preview, where a floor of bits changes no format
     bool m_movesNothing = false;                 // of the preview: neither memory nor experts change
     engine::Plan m_plan;                         // its result
     bool m_cancelling = false;                   // requested, not yet done
