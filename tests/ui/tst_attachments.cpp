@@ -2,6 +2,7 @@
 // stored with the conversation.
 #include <QAction>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileDialog>
@@ -26,7 +27,9 @@
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/paste_offer.h"
+#include "ui/chat/persona_bar.h"
 #include "ui/history/conversation_files.h"
+#include "ui/settings/preset_bar.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -627,6 +630,42 @@ class TestAttachments : public QObject {
         QVERIFY(chips(f).isEmpty());
         QVERIFY(f.window->core().chat.openConversation(first));
         QTRY_COMPARE(chips(f).size(), 1);
+    }
+
+    // The list of conversations has none of files alone: they were lost.
+    void newConversation_besideAPersona_leavesWhatIsWritten() {
+        const Folder folder;
+        WindowFixture f;
+        f.openAndWait();
+        const ConversationId first = f.window->core().chat.current();
+        QComboBox& personas = test::part<PersonaBar>(*f.window).presets().box();
+        personas.setFocus();
+        QTest::keyClick(&personas, Qt::Key_T);
+        QCOMPARE(personas.currentText(), QStringLiteral("Teacher"));
+        const auto pressCtrlN = [&f] { QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier); };
+        const auto stays = [&f, &personas, first] {
+            QCoreApplication::processEvents();
+            return f.window->core().chat.current() == first && personas.currentText() == QStringLiteral("Teacher");
+        };
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
+        QVERIFY(test::part<ChatPage>(*f.window).attachments().isReading());
+        pressCtrlN();
+        QVERIFY(stays());
+        QTRY_COMPARE(chips(f).size(), 1);
+        pressCtrlN();
+        QVERIFY(stays());
+        QCOMPARE(chips(f).size(), 1);
+        AttachmentChip* const chip = input(f).chips().chips()[0];
+        QTest::mouseClick(chip, Qt::LeftButton, {}, chip->markRect().center());
+        QVERIFY(chips(f).isEmpty());
+        f.type(QStringLiteral("sum it up"));
+        pressCtrlN();
+        QVERIFY(stays());
+        QCOMPARE(input(f).text(), QStringLiteral("sum it up"));
+        input(f).edit().selectAll();
+        QTest::keyClick(&input(f).edit(), Qt::Key_Delete);
+        pressCtrlN();
+        QTRY_COMPARE(personas.currentText(), QStringLiteral("None"));
     }
 
     // ---------------------------------------------------------------- kept

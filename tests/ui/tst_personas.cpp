@@ -18,6 +18,7 @@
 #include <QPointer>
 #include <QPushButton>
 #include <QScopeGuard>
+#include <QSpinBox>
 #include <QTranslator>
 
 #include "tests/ui/find_widget.h"
@@ -367,6 +368,60 @@ class TestPersonas : public QObject {
         QCOMPARE(f.stage->requests().back().messages.size(), std::size_t(1));
     }
 
+    // A later change of one field took the others along.
+    void sampling_ofAPersona_isNotOfNewOnes_howeverItIsLeft_data() {
+        QTest::addColumn<QString>("left");
+        QTest::addColumn<bool>("changed");
+        for (const char* left : {"None", "Concise", "edited", "deleted"}) {
+            QTest::newRow(left) << QString::fromLatin1(left) << false;
+            QTest::addRow("%s, changed", left) << QString::fromLatin1(left) << true;
+        }
+    }
+    void sampling_ofAPersona_isNotOfNewOnes_howeverItIsLeft() {
+        QFETCH(QString, left);
+        QFETCH(bool, changed);
+        WindowFixture f;
+        f.openAndWait();
+        const float own = defaultSampling().sampler.temperature;
+        setPrompt(f, QStringLiteral("Rhyme."));
+        setTemperature(f, 0.1F);
+        saveAs(f, QStringLiteral("Poet"));
+        pressCtrlN(f);
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));
+        part<SamplingPanel>(*f.window).reset();
+        choose(f, QStringLiteral("Poet"));
+        const auto shown = [&f] { return part<SamplingPanel>(*f.window).sampling().sampler.temperature; };
+        const auto changeAField = [&f] {
+            QTest::keyClick(&find<QSpinBox>(part<SamplingPanel>(*f.window), "Top-k"), Qt::Key_Up);
+        };
+        QCOMPARE(shown(), 0.1F);
+        if (changed) {
+            changeAField();
+            QCOMPARE(box(f).currentText(), QStringLiteral("Poet, changed"));
+        }
+        if (left == QStringLiteral("edited")) {
+            action(bar(f), "Edit…").trigger();
+            auto& editor = part<PersonaEditor>(*f.window);
+            QTest::keyClick(&find<QComboBox>(editor, "Sampling"), Qt::Key_T);  // The conversation's own
+            QTest::mouseClick(child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save), Qt::LeftButton);
+            QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
+            QVERIFY(!f.window->core().personas.own().first().sampling);
+        } else if (left == QStringLiteral("deleted")) {
+            bar(f).presets().deleteAction().trigger();
+        } else {
+            choose(f, left);
+        }
+        // A conversation goes on as it was with what is edited or deleted.
+        const bool goesOn = left == QStringLiteral("deleted") || (left == QStringLiteral("edited") && changed);
+        QCOMPARE(shown(), goesOn ? 0.1F : own);
+        changeAField();
+        f.askAndWait(QStringLiteral("Hello"));
+        pressCtrlN(f);
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));
+        QCOMPARE(f.window->core().chat.sampling().sampler.temperature, own);
+        QCOMPARE(shown(), own);
+    }
+
     // Off at first; then also for the first conversation of the next start.
     void useForNewConversations_isAChoice() {
         const auto ofNew = [](const WindowFixture& f) -> QAction& {
@@ -401,6 +456,16 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Teacher"));
         QCOMPARE(f.window->core().chat.systemPrompt(), Personas::builtIn()[1].systemPrompt);
         QVERIFY(!bar(f).isChanged());
+        // None by hand is for this conversation, which has nothing in it.
+        choose(f, QStringLiteral("None"));
+        pressCtrlN(f);
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));
+        choose(f, QStringLiteral("None"));
+        setPrompt(f, QStringLiteral("Whisper."));
+        pressCtrlN(f);
+        QCoreApplication::processEvents();
+        QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Whisper."));
+        choose(f, QStringLiteral("Teach"));
         press(f);
         pressCtrlN(f);
         QTRY_COMPARE(box(f).currentText(), QStringLiteral("None"));

@@ -125,16 +125,26 @@ void ChatController::newConversation(Beside beside) {
     }
     const ConversationInfo& info = m_history.info(m_current);
     const bool hasDraft = !info.draft.trimmed().isEmpty();
+    // The list has no conversation of files alone.
+    const bool isWritten = hasDraft || !draftAttachments().isEmpty() || m_awaitFiles.contains(m_current);
     // Chosen again in no time; what the user wrote or set stays.
-    const bool isChosen = info.persona != settings::kPersonaOfNew.value() && m_personas && m_personas->isAsChosen(info);
-    const bool stays = isEmpty && (beside == Beside::Messages || !hasDraft) && !isChosen;
+    const bool isChosen = m_personas && info.persona != m_personas->ofNew().value_or(Persona()).id &&
+                          (info.persona.isEmpty() ? info.systemPrompt.isEmpty() : m_personas->isAsChosen(info));
+    const bool stays = isEmpty && !(hasDraft && beside == Beside::Draft) && (isWritten || !isChosen);
     showConversation(stays ? m_current : create());
     m_writer.prepareFor(m_current);
 }
 
+bool ChatController::hasPersonasSampling() const {
+    if (!m_personas || persona().isEmpty()) {
+        return false;
+    }
+    const std::optional<Persona> now = m_personas->find(persona());
+    return !now || now->sampling || (m_personas->own().contains(*now) && !(sampling() == m_sampling));
+}
+
 void ChatController::setSampling(const Sampling& sampling) {
-    const std::optional<Persona> now = m_personas ? m_personas->find(persona()) : std::nullopt;
-    if (!now || !now->sampling) {
+    if (!hasPersonasSampling()) {
         m_sampling = sampling;
     }
     m_history.setSampling(m_current, sampling);

@@ -5,6 +5,7 @@
 
 #include <QHash>
 #include <QObject>
+#include <QSet>
 
 #include "ui/chat/answer_writer.h"
 #include "ui/chat/conversation_model.h"
@@ -39,13 +40,15 @@ class ChatController : public QObject {
     bool openConversation(ConversationId id, MessageId message = 0);
     // With Personas::ofNew(), or without a system prompt and with the sampling that the user
     // set last. The shown conversation stays if it has no messages (Beside::Draft: nor a
-    // draft) and no persona was chosen for it.
+    // draft), unless another persona, or none, was chosen for it and nothing is written.
     enum class Beside { Messages, Draft };
     void newConversation(Beside beside = Beside::Messages);
-    // Also for conversations to come, unless the sampling is the persona's.
+    // Also for conversations to come, unless hasPersonasSampling().
     void setSampling(const Sampling& sampling);
     const Sampling& samplingOfNew() const { return m_sampling; }
     Sampling sampling() const { return m_history.info(m_current).sampling; }
+    // Or it may be what the persona had before it was edited or deleted.
+    bool hasPersonasSampling() const;
     void setSystemPrompt(const QString& prompt);  // of this conversation alone
     QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
     // Persona::id, of this conversation alone; empty: none. Its prompt and sampling are set
@@ -63,6 +66,8 @@ class ChatController : public QObject {
     // Appends files to the draft of a conversation that may be shown or not; ignored if
     // it is gone.
     void addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
+    // Whose files are being read: they count as files of the draft.
+    void setAwaitFiles(const QSet<ConversationId>& conversations) { m_awaitFiles = conversations; }
     // A text that no file has becomes one of the draft's files. The stored draft keeps
     // it, behind what was typed, until it is sent or removed.
     void attachPasted(const Attachment& text);
@@ -205,6 +210,7 @@ class ChatController : public QObject {
     const Personas* m_personas = nullptr;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
+    QSet<ConversationId> m_awaitFiles;
     QHash<ConversationId, QList<Attachment>> m_pasted;  // those that no file has
 };
 

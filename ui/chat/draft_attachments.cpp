@@ -94,8 +94,17 @@ void DraftAttachments::attach(const QStringList& paths) {
         return;
     }
     m_batches.append({m_chat.current(), paths});
+    tellAwaited();
     m_input.setFocus();
     readNext();
+}
+
+void DraftAttachments::tellAwaited() {
+    QSet<ConversationId> conversations;
+    for (const Batch& batch : m_batches) {
+        conversations.insert(batch.conversation);
+    }
+    m_chat.setAwaitFiles(conversations);
 }
 
 void DraftAttachments::readNext() {
@@ -110,6 +119,7 @@ void DraftAttachments::readNext() {
 
 void DraftAttachments::onRead(const QList<ReadAttachment>& read) {
     const Batch batch = m_batches.takeFirst();
+    tellAwaited();
     m_soon.stop();
     m_input.setReading({});
     const bool isShown = batch.conversation == m_chat.current();
@@ -270,7 +280,8 @@ void DraftAttachments::checkFit() {
     if (files.isEmpty()) {
         Message prompt;
         prompt.text = m_input.text();
-        const QList<Message> path = m_chat.conversations().open(m_chat.current())->path() << prompt;
+        const ConversationTree* shown = m_chat.conversations().open(m_chat.current());
+        const QList<Message> path = (shown ? shown->path() : QList<Message>()) << prompt;
         m_input.setBlocked(
             isPromptTooLong(path, *used + 1, context)
                 ? tr("Too long by %1 tokens: with this text and the first token of an answer the "

@@ -51,6 +51,7 @@ class DraftAttachments : public QObject {
         QStringList paths;
     };
 
+    void tellAwaited();
     void readNext();
     void onRead(const QList<ReadAttachment>& files);
     static QString tooManyFor(const QString& name);

@@ -152,16 +152,18 @@ Persona PersonaBar::setupNow(const Persona& of) const {
     return persona;
 }
 
+Sampling PersonaBar::ownSampling() const {
+    return m_chat.hasPersonasSampling() ? m_chat.samplingOfNew() : m_chat.sampling();
+}
+
 void PersonaBar::choose(qsizetype index) {
-    // The settings of the persona before go with it; changes that the user has made stay.
-    const auto before = persona();
-    const bool untouched = before && !isChanged();
-    const Sampling own = untouched && before->sampling ? m_chat.samplingOfNew() : m_chat.sampling();
+    // The sampling of the persona before goes with it; instructions that the user has
+    // changed stay where none take their place.
+    const bool takesPrompt = index >= 0 || (persona() && !isChanged());
+    const Sampling own = ownSampling();
     const Persona now = index >= 0 ? all()[index] : Persona();
     m_chat.setPersona(now.id);
-    if (index >= 0 || untouched) {
-        m_sampling.choose(now.systemPrompt, now.sampling.value_or(own));
-    }
+    m_sampling.choose(takesPrompt ? now.systemPrompt : m_chat.systemPrompt(), now.sampling.value_or(own));
     refresh();
     Q_EMIT chosen();
 }
@@ -188,12 +190,13 @@ void PersonaBar::edit(const Persona& before) {
 void PersonaBar::save(const Persona& made) {
     const bool isNew = made.id.isEmpty();
     const bool follows = isNew || (made.id == m_chat.persona() && !isChanged());
+    const Sampling own = ownSampling();
     const QString id = m_personas.put(made);
     if (isNew) {
         m_chat.setPersona(id);
     }
     if (follows) {
-        m_sampling.choose(made.systemPrompt, made.sampling.value_or(m_chat.sampling()));
+        m_sampling.choose(made.systemPrompt, made.sampling.value_or(own));
     }
     refresh();
     Q_EMIT chosen();

@@ -56,6 +56,8 @@ class PersonaBar : public QWidget {
     void chooseImport();
     void chooseExport();
     Persona setupNow(const Persona& of) const;
+    // The conversation's, or the user's in place of a persona's.
+    Sampling ownSampling() const;
     QList<Persona> all() const { return Personas::builtIn() + m_personas.own(); }
 
     Personas& m_personas;

@@ -183,7 +183,9 @@ void SamplingPanel::setSystemPrompt(const QString& prompt) {
 }
 
 void SamplingPanel::choose(const QString& prompt, const Sampling& sampling) {
-    m_prompt->setPlainText(prompt);
+    if (prompt != systemPrompt()) {
+        m_prompt->setPlainText(prompt);
+    }
     if (!(sampling == this->sampling())) {
         setSampling(sampling);
         edited();
