@@ -224,6 +224,10 @@ class TestBudgetLevels : public QObject {
                              std::optional<double> skipped = {}) {
             return qualityChangeText({loss, kl, skips, skipped});
         };
+        // Before the first snapshot no format is known: that is not KL 0.
+        const auto unknown = measuredKl(engine::ModelSummary(), std::vector<std::uint8_t>());
+        QVERIFY(!unknown);
+        QCOMPARE(text(0.08, unknown), QStringLiteral("large (predicted, 8 % error)"));
         QCOMPARE(text(0, 0), QStringLiteral("none"));
         QCOMPARE(text(0.1, 0.0004), QStringLiteral("very small (KL 0.0004)"));
         QCOMPARE(text(0.1, 0.0077), QStringLiteral("small (KL 0.0077)"));

@@ -29,7 +29,7 @@ constexpr double kNone = 1e-9;
 template <typename Formats>
 std::optional<double> measuredKlOf(const std::optional<engine::ModelSummary>& model, const Formats& formats) {
     if (!model || formats.empty()) {
-        return 0;
+        return std::nullopt;  // as right after a start, before the first snapshot
     }
     const auto id = static_cast<engine::FormatId>(formats.front());
     const auto isOfFile = [&](engine::FormatId f) {
