@@ -59,6 +59,8 @@ inline constexpr ProductRow<CpuProduct> kCpuProducts[] = {
     // faster; with eight the registers hold too few codes.
     {ProductOf::kMatrix, weights::kBlocks, ProductInputs::kBytes, 1, kAnyRows,
      product_needs::kLanes16 | product_needs::kInterleaved, CpuProduct::kQuantizedStrips},
+    {ProductOf::kMatrix, weights::kCoded, ProductInputs::kBytes, 8, kAnyRows,
+     product_needs::kLanes8 | product_needs::kNoVnni, CpuProduct::kQuantizedPanels},
     {ProductOf::kMatrix, weights::kBlocks, ProductInputs::kBytes, 1, 12,
      product_needs::kLanes8 | product_needs::kInterleaved, CpuProduct::kQuantizedStrips},
     {ProductOf::kMatrix, weights::kInt8 | weights::kHqq4, ProductInputs::kBytes, 1, 4, product_needs::kLanes16,

@@ -38,6 +38,7 @@ constexpr BitName kNeedNames[] = {
     {product_needs::kSmall, "small matrices"},
     {product_needs::kGrouped, "grouped by the GPU"},
     {product_needs::kBf16Widened, "AVX2 and products in float32"},
+    {product_needs::kNoVnni, "no AVX-VNNI"},
 };
 
 const char* name_of(ProductOf of) {
@@ -98,7 +99,8 @@ std::uint32_t product_facts(InstructionSet set) {
         case InstructionSet::kScalar:
             break;
         case InstructionSet::kAvx2:
-            return no_amx | product_needs::kLanes8 | product_needs::kBf16Widened;
+            return no_amx | product_needs::kLanes8 | product_needs::kBf16Widened |
+                   (cpu_features().avx_vnni ? 0 : product_needs::kNoVnni);
         case InstructionSet::kAvx512:
             return no_amx | product_needs::kLanes16;
         case InstructionSet::kAvx512Bf16:

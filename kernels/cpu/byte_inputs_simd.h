@@ -2,6 +2,7 @@
 // Inputs rounded to 8 bits as products with a file's blocks read them, and products of
 // bytes.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -37,16 +38,34 @@ inline __m256i load_words(const std::int32_t* words) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
 }
 
-// The range of the codes, which decides how many products of them add up within 16 bits.
+// The range of the codes, which decides how many sums of two products add up within 16
+// bits: one is at most 2 * 127 times the largest code.
 enum class CodeRange : std::uint8_t {
-    kSmall,     // 0 .. 31: four products of one fit
-    kUnsigned,  // two products of one fit
-    kSigned,    // two do in magnitude
+    kNibbles,   // 0 .. 15
+    kSmall,     // 0 .. 31
+    kSixBits,   // 0 .. 63
+    kUnsigned,  // 0 .. 255, where instructions add up in 32 bits
+    kSigned,    // -128 .. 127
 };
 
 constexpr CodeRange code_range(WeightType type) {
     if (has_signed_codes(type)) return offset_of(type) > 0 ? CodeRange::kUnsigned : CodeRange::kSigned;
-    return type == WeightType::kQ6K ? CodeRange::kUnsigned : CodeRange::kSmall;
+    switch (type) {
+        case WeightType::kQ6K:
+            return CodeRange::kSixBits;
+        case WeightType::kQ5_0:
+        case WeightType::kQ5_1:
+        case WeightType::kQ5K:
+        case WeightType::kMxfp4:
+            return CodeRange::kSmall;
+        default:
+            return CodeRange::kNibbles;
+    }
+}
+
+constexpr int pairs_in_16_bits(CodeRange range) {
+    constexpr int kPairs[] = {8, 4, 2, 1, 1};
+    return kPairs[static_cast<int>(range)];
 }
 
 #if OFFSTAGE_VECTOR_BITS == 512
@@ -129,8 +148,7 @@ __attribute__((always_inline)) inline Bytes add_dots(Bytes sums, const Bytes (&c
     for (int i = 0; i < kVectors; ++i) sums = _mm256_dpbusd_avx_epi32(sums, codes[i], inputs(i));
     return sums;
 #else
-    static_assert(kVectors <= 4);
-    constexpr int kTogether = kRange == CodeRange::kSmall ? kVectors : 1;  // 4 * 2 * 31 * 127 is below 2^15
+    constexpr int kTogether = std::min(kVectors, pairs_in_16_bits(kRange));
     for (int i = 0; i < kVectors; i += kTogether) {
         Bytes pairs = dots_of_two<kRange>(codes[i], inputs(i));
         for (int j = 1; j < kTogether; ++j)

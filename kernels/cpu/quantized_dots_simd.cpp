@@ -184,8 +184,7 @@ void matvec_bytes_ahead(const WeightView& weight, const std::byte* const* inputs
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
                         const std::byte* next, std::int64_t n_bytes) {
     const Format& format = format_of(weight.type);
-    const std::uint32_t facts = (kLanes == 16 ? product_needs::kLanes16 : product_needs::kLanes8) |
-                                (weight.interleaved ? product_needs::kInterleaved : 0);
+    const std::uint32_t facts = kProductFacts | (weight.interleaved ? product_needs::kInterleaved : 0);
     switch (find_cpu_product({ProductOf::kMatrix, weights_of(weight.type), ProductInputs::kBytes, n_tokens, facts})) {
         case CpuProduct::kQuantizedStrips:
             format.dots->by_strips(weight, inputs, n_tokens, row_begin, row_end, y, y_stride, scratch);

@@ -16,12 +16,15 @@
 namespace offstage::kernels {
 namespace {
 
-// Panels and tokens multiplied at once. An input is loaded once for all panels: where a
-// product of four bytes is one operation, loads would be the limit, and 32 registers have
-// room for the sums of two panels.
+// Panels and tokens multiplied at once. An input is loaded once for all panels: with one
+// panel loads would be the limit where a product of four bytes is one operation, or where
+// sums of many fit into 16 bits.
 #if defined(__AVX512VNNI__)
 constexpr int kPanelsAtOnce = 2;
 constexpr int kPanelTokens = 7;
+#elif OFFSTAGE_VECTOR_BITS == 256 && !defined(__AVXVNNI__)
+constexpr int kPanelsAtOnce = 2;
+constexpr int kPanelTokens = 4;
 #else
 constexpr int kPanelsAtOnce = 1;
 constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;
@@ -153,6 +156,74 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     }
 }
 
+// dots[p][t] += kVectors times four codes of each row of the panels times the tokens'
+// inputs. codes(p, i), input(t, i): the i-th four.
+template <CodeRange kRange, int kVectors, int kPanels, int kTokens, typename Codes, typename Input>
+__attribute__((always_inline)) inline void add_dots_of_panels(const Codes& codes, const Input& input,
+                                                              Bytes (&dots)[kPanels][kTokens]) {
+    if constexpr (kPanels == 1) {
+        Bytes vectors[kVectors];
+        for (int i = 0; i < kVectors; ++i) vectors[i] = codes(0, i);
+        for (int t = 0; t < kTokens; ++t) {
+            dots[0][t] = add_dots<kRange>(
+                dots[0][t], vectors, [&](int i) __attribute__((always_inline)) { return input(t, i); });
+        }
+        return;
+    }
+#if OFFSTAGE_VECTOR_BITS == 256 && !defined(__AVXVNNI__)
+    // Sums in 16 bits stay in registers while they fit.
+    constexpr int kTogether = std::min(kVectors, pairs_in_16_bits(kRange));
+    if constexpr (kTogether > 2) {
+        for (int first = 0; first < kVectors; first += kTogether) {
+            Bytes pairs[kPanels][kTokens];
+            unrolled<kTogether>([&](auto index) __attribute__((always_inline)) {
+                constexpr int kFour = decltype(index)::value;
+                Bytes vectors[kPanels];
+                for (int p = 0; p < kPanels; ++p) {
+                    vectors[p] = codes(p, first + kFour);
+                    keep_in_register(vectors[p]);
+                }
+                for (int t = 0; t < kTokens; ++t) {
+                    Bytes four = input(t, first + kFour);
+                    keep_in_register(four);
+                    for (int p = 0; p < kPanels; ++p) {
+                        const Bytes more = dots_of_two<kRange>(vectors[p], four);
+                        pairs[p][t] = kFour == 0 ? more : add_words16(pairs[p][t], more);
+                        keep_in_register(pairs[p][t]);  // otherwise GCC adds in another order and spills
+                    }
+                }
+            });
+            for (int p = 0; p < kPanels; ++p) {
+                for (int t = 0; t < kTokens; ++t) dots[p][t] = add_sums(dots[p][t], add_pairs(pairs[p][t]));
+            }
+        }
+        return;
+    }
+#else
+    constexpr int kTogether = 1;
+#endif
+    for (int first = 0; first < kVectors; first += kTogether) {
+        Bytes vectors[kPanels][kTogether];
+        for (int p = 0; p < kPanels; ++p) {
+            for (int i = 0; i < kTogether; ++i) {
+                vectors[p][i] = codes(p, first + i);
+                keep_in_register(vectors[p][i]);
+            }
+        }
+        for (int t = 0; t < kTokens; ++t) {
+            Bytes fours[kTogether];
+            for (int i = 0; i < kTogether; ++i) {
+                fours[i] = input(t, first + i);
+                keep_in_register(fours[i]);
+            }
+            for (int p = 0; p < kPanels; ++p) {
+                dots[p][t] = add_dots<kRange>(
+                    dots[p][t], vectors[p], [&](int i) __attribute__((always_inline)) { return fours[i]; });
+            }
+        }
+    }
+}
+
 // sums[p][t] += 32 weights of kLanes rows of each panel times the tokens' inputs, the 32
 // `k` of group g. codes(p, half, four): four of each row, of the first 16 or of the last
 // ones; numbers(p, i): of each row, its scales, then its biases.
@@ -161,9 +232,11 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
                                                      const std::array<std::int8_t, kParts>& places,
                                                      const Numbers& numbers, const Codes& codes,
                                                      Vector (&sums)[kPanels][kTokens]) {
+    // Halves at once where sums over both fit into 16 bits.
+    constexpr bool kBoth = !kHalves && kPanels > 1 && !kHasVnni && pairs_in_16_bits(kRange) == 2 * kPartVectors;
     Bytes dots[kPanels][kTokens];
     Vector products[kPanels][kTokens];
-    unrolled<2>([&](auto index) __attribute__((always_inline)) {
+    unrolled<kBoth ? 1 : 2>([&](auto index) __attribute__((always_inline)) {
         constexpr int kHalf = decltype(index)::value;
         if constexpr (kHalf == 0 || kHalves) {
             for (int t = 0; t < kTokens; ++t) {
@@ -173,36 +246,18 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
                 }
             }
         }
-        const int place = places[static_cast<std::size_t>(2 * k + kHalf)];
-        const auto input = [&](int t, int i) __attribute__((always_inline)) {
-            std::int32_t word = 0;
-            std::memcpy(&word, x[t][g].codes + place * kPartWeights + 4 * i, sizeof word);
-            return all_words(word);
+        const auto half_of = [&](int i) __attribute__((always_inline)) {
+            return kBoth ? i / kPartVectors : kHalf;
         };
-        if constexpr (kPanels == 1) {
-            Bytes vectors[kPartVectors];
-            for (int i = 0; i < kPartVectors; ++i) vectors[i] = codes(0, kHalf, i);
-            for (int t = 0; t < kTokens; ++t) {
-                dots[0][t] = add_dots<kRange>(
-                    dots[0][t], vectors, [&](int i) __attribute__((always_inline)) { return input(t, i); });
-            }
-        } else {
-            for (int i = 0; i < kPartVectors; ++i) {
-                Bytes vectors[kPanels][1];
-                for (int p = 0; p < kPanels; ++p) {
-                    vectors[p][0] = codes(p, kHalf, i);
-                    keep_in_register(vectors[p][0]);
-                }
-                for (int t = 0; t < kTokens; ++t) {
-                    Bytes four = input(t, i);
-                    keep_in_register(four);
-                    for (int p = 0; p < kPanels; ++p) {
-                        dots[p][t] = add_dots<kRange>(
-                            dots[p][t], vectors[p], [&](int) __attribute__((always_inline)) { return four; });
-                    }
-                }
-            }
-        }
+        add_dots_of_panels<kRange, kBoth ? 2 * kPartVectors : kPartVectors>(
+            [&](int p, int i) __attribute__((always_inline)) { return codes(p, half_of(i), i % kPartVectors); },
+            [&](int t, int i) __attribute__((always_inline)) {
+                const int place = places[static_cast<std::size_t>(2 * k + half_of(i))];
+                std::int32_t word = 0;
+                std::memcpy(&word, x[t][g].codes + place * kPartWeights + 4 * (i % kPartVectors), sizeof word);
+                return all_words(word);
+            },
+            dots);
         for (int p = 0; p < kPanels; ++p) {
             if constexpr (kHalves) {
                 const Vector scales = numbers(p, kHalf);
@@ -210,7 +265,7 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
                     const Vector sum = as_numbers(dots[p][t]);
                     products[p][t] = kHalf == 0 ? multiply(sum, scales) : fma(sum, scales, products[p][t]);
                 }
-            } else if constexpr (kHalf == 1) {
+            } else if constexpr (kHalf == 1 || kBoth) {
                 const Vector scales = numbers(p, 0);
                 for (int t = 0; t < kTokens; ++t) products[p][t] = multiply(as_numbers(dots[p][t]), scales);
             }

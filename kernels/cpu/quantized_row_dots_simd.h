@@ -23,11 +23,13 @@ namespace {
 constexpr bool has_fast_panels(WeightType type) {
     return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
 }
-// Whether matvec_bytes() multiplies so many tokens by panels
-// (kernels/cpu_product_table.h).
+// Of this instruction set, for kernels/cpu_product_table.h.
+constexpr std::uint32_t kProductFacts = kLanes == 16 ? product_needs::kLanes16
+                                        : kHasVnni   ? product_needs::kLanes8
+                                                     : product_needs::kLanes8 | product_needs::kNoVnni;
+// Whether matvec_bytes() multiplies so many tokens by panels.
 constexpr bool takes_panels(WeightType type, int n_tokens) {
-    return find_cpu_product({ProductOf::kMatrix, weights_of(type), ProductInputs::kBytes, n_tokens,
-                             kLanes == 16 ? product_needs::kLanes16 : product_needs::kLanes8}) ==
+    return find_cpu_product({ProductOf::kMatrix, weights_of(type), ProductInputs::kBytes, n_tokens, kProductFacts}) ==
            CpuProduct::kQuantizedPanels;
 }
 

@@ -57,6 +57,10 @@ void run_expert(InstructionSet set, const ExpertView& expert, const float* x, co
     QVERIFY(scratch.guards_intact());
 }
 
+std::size_t index(std::int64_t i) {
+    return static_cast<std::size_t>(i);
+}
+
 double silu_of(double x) {
     return x / (1.0 + std::exp(-x));
 }
@@ -126,6 +130,63 @@ class TestByteInputs : public QObject {
                                                 .arg(double{got})
                                                 .arg(sum)));
                     }
+                }
+            }
+        }
+    }
+
+    void largest_codes_times_largest_inputs_data() {
+        QTest::addColumn<int>("set");
+        QTest::addColumn<int>("type");
+        for (const InstructionSet set : available_instruction_sets()) {
+            for (const WeightType type : kDecodedTypes) {
+                if (!is_blocks(type) || traits_of(type).scale_at < 0) continue;
+                QTest::addRow("%s %s", name_of(set).data(), name_of(type))
+                    << static_cast<int>(set) << static_cast<int>(type);
+            }
+        }
+    }
+
+    // Sums within 16 bits come as near to their bounds as a format's codes allow.
+    void largest_codes_times_largest_inputs() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        const auto weight_type = static_cast<WeightType>(type);
+        const FormatTraits& traits = traits_of(weight_type);
+        constexpr std::int64_t kCols = 512;
+        const RandomPackedRows scales(weight_type, 1, kCols, 11);
+        const auto n_bytes = static_cast<std::int64_t>(row_bytes(weight_type, kCols));
+        const int scale_bytes = weight_type == WeightType::kMxfp4 ? 1 : 2;
+        // The largest code is 0x7 in MXFP4.
+        const std::vector<std::byte> fills = {std::byte{0xff}, std::byte{0x77}, std::byte{0x88}, std::byte{0x00}};
+        const auto n_rows = std::int64_t{10} * static_cast<std::int64_t>(fills.size());
+        TestBuffer<std::byte> rows(n_rows * n_bytes);
+        std::vector<float> weights(static_cast<std::size_t>(n_rows * kCols));
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+            std::byte* const row = rows.data() + r * n_bytes;
+            std::copy_n(scales.data(), n_bytes, row);
+            for (std::int64_t i = 0; i < n_bytes; ++i) {
+                const auto at = static_cast<int>(i % traits.block_bytes);
+                const auto is_of = [&](int number) { return number >= 0 && at >= number && at < number + scale_bytes; };
+                if (!is_of(traits.scale_at) && !is_of(traits.minimum_at)) row[i] = fills[index(r) % fills.size()];
+            }
+            unpack_blocks(weight_type, row, 0, kCols, weights.data() + r * kCols);
+        }
+        std::vector<float> x(static_cast<std::size_t>(kMostTokens * kCols), 1.0f);
+        for (std::int64_t i = kCols; i < 2 * kCols; ++i) x[index(i)] = -1.0f;
+        for (const int n_tokens : {1, 4, kMostTokens}) {
+            std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
+            multiply(cpu_kernels(static_cast<InstructionSet>(set)),
+                     {rows.data(), weight_type, n_rows, kCols, static_cast<std::size_t>(n_bytes)}, x.data(), n_tokens,
+                     0, n_rows, y.data());
+            for (int t = 0; t < n_tokens; ++t) {
+                for (std::int64_t r = 0; r < n_rows; ++r) {
+                    double sum = 0.0, magnitude = 0.0;
+                    for (std::int64_t i = 0; i < kCols; ++i) {
+                        sum += double{weights[index(r * kCols + i)]} * double{x[index(t * kCols + i)]};
+                        magnitude += std::abs(double{weights[index(r * kCols + i)]});
+                    }
+                    QVERIFY(std::abs(double{y[index(t * n_rows + r)]} - sum) <= kRelative * magnitude);
                 }
             }
         }

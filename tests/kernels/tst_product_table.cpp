@@ -20,7 +20,8 @@ using namespace offstage::kernels;
 namespace {
 
 constexpr std::array kMachines = {std::uint32_t{0}, product_needs::kLanes16, product_needs::kLanes8,
-                                  product_needs::kLanes8 | product_needs::kBf16Widened};
+                                  product_needs::kLanes8 | product_needs::kBf16Widened,
+                                  product_needs::kLanes8 | product_needs::kNoVnni};
 
 template <typename Kernel, std::size_t kRows>
 const ProductRow<Kernel>* first_row(const ProductRow<Kernel> (&table)[kRows], const ProductCase& product) {
@@ -139,6 +140,10 @@ class TestProductTable : public QObject {
         row("Q4_K side by side", WeightType::kQ4K, 300, strips16, CpuProduct::kQuantizedStrips);
         row("Q4_K side by side, AVX2", WeightType::kQ4K, 12, strips8, CpuProduct::kQuantizedStrips);
         row("Q4_K side by side, a prompt, AVX2", WeightType::kQ4K, 13, strips8, CpuProduct::kQuantizedPanels);
+        row("Q4_K, AVX2 alone", WeightType::kQ4K, 7, needs::kLanes8 | needs::kNoVnni, CpuProduct::kQuantizedRows);
+        row("HQQ4, AVX2 alone", WeightType::kHqq4, 8, needs::kLanes8 | needs::kNoVnni, CpuProduct::kQuantizedPanels);
+        row("Q4_K side by side, AVX2 alone", WeightType::kQ4K, 8, strips8 | needs::kNoVnni,
+            CpuProduct::kQuantizedPanels);
         row("INT8, 4", WeightType::kInt8, 4, needs::kLanes16, CpuProduct::kQuantizedRows);
         row("INT8, 5", WeightType::kInt8, 5, needs::kLanes16, CpuProduct::kQuantizedPanels);
         row("HQQ2, 8", WeightType::kHqq2, 8, needs::kLanes16, CpuProduct::kQuantizedRows);
