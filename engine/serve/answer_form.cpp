@@ -93,6 +93,19 @@ std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::str
     return form;
 }
 
+std::shared_ptr<const Grammar> responses_form(const RequestFields& fields, std::string_view body) {
+    const nlohmann::json& text = fields.object("text");
+    check_fields(text, RequestObject::kResponseText, "text.");
+    const nlohmann::json* format = RequestFields(text, "text.").find("format");
+    if (format == nullptr) return nullptr;
+    const std::string field = "text.format", type = type_of_format(*format, RequestObject::kTextFormat, field);
+    if (type == "text") return nullptr;
+    if (type == "json_object") return any_object();
+    if (type != "json_schema") refuse_field(field + ".type", type, "text, json_object or json_schema");
+    require_schema(*format, field);
+    return schema_form(body, "/text/format/schema", field);
+}
+
 std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields, std::string_view body) {
     const nlohmann::json* format = fields.find("format");
     if (format == nullptr || *format == "") return nullptr;

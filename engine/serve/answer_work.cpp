@@ -100,6 +100,7 @@ class OneAnswer {
             totals.reused_tokens += result.reused_tokens;
         }
         totals.answer_tokens += static_cast<std::int64_t>(result.tokens.size());
+        totals.thought_tokens += result.thought_tokens;
         totals.prompt_s += result.ttft_s;
         if (result.decode_tokens_per_s > 0) {
             totals.answer_s +=

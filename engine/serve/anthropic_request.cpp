@@ -12,14 +12,15 @@
 namespace offstage::engine {
 namespace {
 
-constexpr unsigned kInAnthropic = bit(RequestObject::kAnthropic),
-                   kInAnthropicMessage = bit(RequestObject::kAnthropicMessage),
-                   kInAnthropicPart = bit(RequestObject::kAnthropicPart),
-                   kInThought = bit(RequestObject::kAnthropicThought),
-                   kInRedacted = bit(RequestObject::kAnthropicRedacted), kInThinking = bit(RequestObject::kThinking),
-                   kInOutput = bit(RequestObject::kOutputConfig), kInAnthropicTool = bit(RequestObject::kAnthropicTool),
-                   kInAnthropicCall = bit(RequestObject::kAnthropicCall),
-                   kInAnthropicResult = bit(RequestObject::kAnthropicResult);
+constexpr std::uint64_t kInAnthropic = bit(RequestObject::kAnthropic),
+                        kInAnthropicMessage = bit(RequestObject::kAnthropicMessage),
+                        kInAnthropicPart = bit(RequestObject::kAnthropicPart),
+                        kInThought = bit(RequestObject::kAnthropicThought),
+                        kInRedacted = bit(RequestObject::kAnthropicRedacted),
+                        kInThinking = bit(RequestObject::kThinking), kInOutput = bit(RequestObject::kOutputConfig),
+                        kInAnthropicTool = bit(RequestObject::kAnthropicTool),
+                        kInAnthropicCall = bit(RequestObject::kAnthropicCall),
+                        kInAnthropicResult = bit(RequestObject::kAnthropicResult);
 
 constexpr FieldRule kAnthropicRules[] = {
     {"model messages max_tokens system stop_sequences stream temperature top_p top_k thinking output_config "
@@ -27,7 +28,7 @@ constexpr FieldRule kAnthropicRules[] = {
      "tools tool_choice",
      kInAnthropic, FieldRule::kRead},
     {"metadata service_tier inference_geo cache_control diagnostics", kInAnthropic, FieldRule::kHarmless},
-    {"mcp_servers", kInAnthropic, "[[]]", "this server reaches no network"},
+    {"mcp_servers", kInAnthropic, "[[]]", kNoNetwork},
     {"container", kInAnthropic, "[]", "this server runs no programs"},
     {"context_management", kInAnthropic, R"([{}, {"edits": []}])", "nothing is taken out of a conversation"},
     {"speed", kInAnthropic, R"(["standard"])"},
@@ -80,22 +81,6 @@ std::string effort_of(const RequestFields& fields) {
         refuse_field("output_config.effort", effort, "low, medium, high, xhigh or max");
     }
     return effort;
-}
-
-// Neighbouring messages of one role are one message, as in Anthropic's API.
-void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
-    if (messages.empty() || messages.back().role != message.role || message.role == Role::kTool) {
-        messages.push_back(std::move(message));
-        return;
-    }
-    const auto join = [](std::string& text, const std::string& more) {
-        if (!text.empty() && !more.empty()) text += "\n\n";
-        text += more;
-    };
-    join(messages.back().thought, message.thought);
-    join(messages.back().content, message.content);
-    std::vector<ToolCall>& calls = messages.back().tool_calls;
-    calls.insert(calls.end(), message.tool_calls.begin(), message.tool_calls.end());
 }
 
 ApiRequest parse_anthropic(std::string_view body, bool is_count) {

@@ -5,6 +5,7 @@
 #include "engine/serve/anthropic_reply.h"
 #include "engine/serve/ollama_reply.h"
 #include "engine/serve/openai_reply.h"
+#include "engine/serve/responses_reply.h"
 #include "engine/serve/token_api.h"
 
 namespace offstage::engine {
@@ -31,8 +32,8 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
             [](const ModelSummary& model, std::int64_t since, std::string_view) { return model_object(model, since); }),
         E::answers("/v1/chat/completions", parse_chat_request, make_writer<OpenAiReply>),
         E::answers("/v1/completions", parse_completion_request, make_writer<OpenAiReply>),
+        E::answers("/v1/responses", parse_responses_request, make_writer<ResponsesReply>),
         E::refused("/v1/embeddings", kNoEmbeddings),
-        E::refused("/v1/responses", "use /v1/chat/completions"),
         // Anthropic's
         E::answers("/v1/messages", parse_anthropic_request, make_writer<AnthropicReply>),
         E::uses_text("/v1/messages/count_tokens", count_tokens),

@@ -9,12 +9,12 @@
 namespace offstage::engine {
 namespace {
 
-constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(RequestObject::kCompletion),
-                   kInBody = kInChat | kInCompletion, kInMessage = bit(RequestObject::kMessage),
-                   kInPart = bit(RequestObject::kPart), kInStream = bit(RequestObject::kStreamOptions),
-                   kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction),
-                   kInTool = bit(RequestObject::kTool), kInToolChoice = bit(RequestObject::kToolChoice),
-                   kInFormat = bit(RequestObject::kResponseFormat), kInSchema = bit(RequestObject::kJsonSchema);
+constexpr std::uint64_t kInChat = bit(RequestObject::kChat), kInCompletion = bit(RequestObject::kCompletion),
+                        kInBody = kInChat | kInCompletion, kInMessage = bit(RequestObject::kMessage),
+                        kInPart = bit(RequestObject::kPart), kInStream = bit(RequestObject::kStreamOptions),
+                        kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction),
+                        kInTool = bit(RequestObject::kTool), kInToolChoice = bit(RequestObject::kToolChoice),
+                        kInFormat = bit(RequestObject::kResponseFormat), kInSchema = bit(RequestObject::kJsonSchema);
 
 constexpr std::string_view kRead = FieldRule::kRead, kHarmless = FieldRule::kHarmless;
 
@@ -49,7 +49,7 @@ constexpr FieldRule kOpenAiRules[] = {
     {"modalities", kInBody, R"([["text"]])"},
     {"audio", kInBody, "[]"},
     {"verbosity", kInBody, R"(["medium"])"},
-    {"web_search_options", kInBody, "[]", "this server reaches no network"},
+    {"web_search_options", kInBody, "[]", kNoNetwork},
     {"include", kInBody, "[[]]"},
     // ---- llama.cpp's server
     {"cache_prompt n_cache_reuse id_slot timings_per_token return_progress backend_sampling parse_tool_calls "
@@ -146,7 +146,8 @@ std::string neutral_text(const nlohmann::json& neutral) {
 }
 
 const FieldRule* find_rule(const std::string& name, RequestObject kind) {
-    for (const std::span<const FieldRule> rules : {openai_fields(), ollama_fields(), anthropic_fields()}) {
+    for (const std::span<const FieldRule> rules :
+         {openai_fields(), responses_fields(), ollama_fields(), anthropic_fields()}) {
         for (const FieldRule& rule : rules) {
             if ((rule.objects & bit(kind)) != 0 && has_word(rule.names, name)) return &rule;
         }

@@ -23,6 +23,19 @@ enum class RequestObject : std::uint8_t {
     kToolChoice,
     kResponseFormat,
     kJsonSchema,
+    // ... and of its Responses API
+    kResponses,
+    kResponseMessage,  // of "input"
+    kResponseReasoning,
+    kResponseCall,
+    kResponseResult,
+    kResponsePart,
+    kReasoningPart,
+    kResponseTool,
+    kResponseToolChoice,
+    kReasoning,
+    kResponseText,
+    kTextFormat,
     // llama.cpp's
     kTokenize,
     kDetokenize,
@@ -47,8 +60,8 @@ enum class RequestObject : std::uint8_t {
     kThinking,
 };
 
-constexpr unsigned bit(RequestObject kind) {
-    return 1U << static_cast<unsigned>(kind);
+constexpr std::uint64_t bit(RequestObject kind) {
+    return std::uint64_t{1} << static_cast<unsigned>(kind);
 }
 
 // What happens to fields of these names.
@@ -62,7 +75,7 @@ struct FieldRule {
     static constexpr std::string_view kHarmless = "harmless";
 
     std::string_view names;  // with blanks between
-    unsigned objects;        // bits
+    std::uint64_t objects;   // bits
     // kRead, kHarmless, or a list in JSON of the values that change nothing: any other
     // value is refused.
     std::string_view treatment;
@@ -71,9 +84,11 @@ struct FieldRule {
 
 // The reasons that several APIs share.
 inline constexpr std::string_view kOtherForm = "\"response_format\" or \"grammar\" give an answer a form";
+inline constexpr std::string_view kNoNetwork = "this server reaches no network";
 inline constexpr std::string_view kNoPictures = "pictures are not read";
 
 std::span<const FieldRule> openai_fields();  // with those of other servers that have its API
+std::span<const FieldRule> responses_fields();
 std::span<const FieldRule> ollama_fields();
 std::span<const FieldRule> anthropic_fields();
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,9 @@ struct ApiRequest {
     // first where the model has that one; nullopt: as GenerationRequest::thinking says.
     std::optional<bool> think;
     bool stream = false;
-    bool include_usage = false;  // for a stream: a last piece with the counts of tokens
-    bool echo = false;           // completions: the prompt's text is the beginning of the answer's
+    bool include_usage = false;       // for a stream: a last piece with the counts of tokens
+    bool echo = false;                // completions: the prompt's text is the beginning of the answer's
+    nlohmann::ordered_json repeated;  // of the request, in its reply (Responses API)
     std::size_t n_answers() const { return prompts.size() * n_choices; }
     // A copy of the prompt of this answer, with the seed of its choice.
     GenerationRequest prompt_of(std::size_t answer) const;
@@ -39,6 +41,7 @@ struct ApiRequest {
 // (a new one each time). Throw ApiError (400).
 ApiRequest parse_chat_request(std::string_view body);        // POST /v1/chat/completions
 ApiRequest parse_completion_request(std::string_view body);  // POST /v1/completions
+ApiRequest parse_responses_request(std::string_view body);   // POST /v1/responses
 ApiRequest parse_ollama_chat(std::string_view body);         // POST /api/chat
 ApiRequest parse_ollama_generate(std::string_view body);     // POST /api/generate
 ApiRequest parse_anthropic_request(std::string_view body);   // POST /v1/messages

@@ -13,9 +13,11 @@
 namespace offstage::engine {
 namespace {
 
-constexpr unsigned kInOllamaChat = bit(RequestObject::kOllamaChat), kInGenerate = bit(RequestObject::kOllamaGenerate),
-                   kInOllama = kInOllamaChat | kInGenerate, kInOptions = bit(RequestObject::kOllamaOptions),
-                   kInOllamaMessage = bit(RequestObject::kOllamaMessage), kInShow = bit(RequestObject::kOllamaShow);
+constexpr std::uint64_t kInOllamaChat = bit(RequestObject::kOllamaChat),
+                        kInGenerate = bit(RequestObject::kOllamaGenerate), kInOllama = kInOllamaChat | kInGenerate,
+                        kInOptions = bit(RequestObject::kOllamaOptions),
+                        kInOllamaMessage = bit(RequestObject::kOllamaMessage),
+                        kInShow = bit(RequestObject::kOllamaShow);
 
 constexpr FieldRule kOllamaRules[] = {
     {"model stream options think format", kInOllama, FieldRule::kRead},

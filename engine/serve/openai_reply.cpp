@@ -70,7 +70,8 @@ Json usage_of(const AnswerTotals& totals) {
     return {{"prompt_tokens", totals.prompt_tokens},
             {"completion_tokens", totals.answer_tokens},
             {"total_tokens", totals.prompt_tokens + totals.answer_tokens},
-            {"prompt_tokens_details", {{"cached_tokens", totals.reused_tokens}}}};
+            {"prompt_tokens_details", {{"cached_tokens", totals.reused_tokens}}},
+            {"completion_tokens_details", {{"reasoning_tokens", totals.thought_tokens}}}};
 }
 
 Json finish_reason_json(const std::string& reason) {

@@ -63,14 +63,25 @@ std::vector<ToolCall> tool_calls_of(const RequestFields& message, const std::str
     return calls;
 }
 
-Role role_of(const nlohmann::json& message, const std::string& at) {
-    const auto role = message.find("role");
-    if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
-    if (*role == "developer") return Role::kSystem;
-    for (const Role known : {Role::kSystem, Role::kUser, Role::kAssistant, Role::kTool}) {
-        if (*role == name_of(known)) return known;
-    }
-    refuse_field(at + ".role", *role, "system, developer, user, assistant or tool");
+// Why parts of this type are not taken, as the end of a sentence.
+std::string_view why_not(const nlohmann::json& type) {
+    const std::string name = type.is_string() ? type.get<std::string>() : std::string();
+    const auto is_about = [&](std::initializer_list<const char*> words) {
+        return std::any_of(words.begin(), words.end(),
+                           [&](const char* word) { return name.find(word) != std::string::npos; });
+    };
+    if (is_about({"tool"})) return "calls belong to the assistant, and results to the user";
+    if (is_about({"document", "file", "search_result"})) return "documents are not read";
+    if (is_about({"audio"})) return "sound is not read";
+    if (is_about({"thinking"})) return "thoughts are not read there";
+    return is_about({"image", "video"}) ? kNoPictures : "there are no other parts";
+}
+
+// Of parts that are texts.
+std::vector<std::string> text_types(RequestObject part) {
+    if (part == RequestObject::kResponsePart) return {"input_text", "output_text"};
+    if (part == RequestObject::kReasoningPart) return {"reasoning_text", "summary_text"};
+    return {"text"};
 }
 
 // Appends it, behind the results of tools that are its parts.
@@ -105,21 +116,17 @@ void add_message(std::vector<ChatMessage>& messages, const nlohmann::json& messa
     if (others.results.empty() || !turn.content.empty()) messages.push_back(std::move(turn));
 }
 
-// Why parts of this type are not taken, as the end of a sentence.
-std::string_view why_not(const nlohmann::json& type) {
-    const std::string name = type.is_string() ? type.get<std::string>() : std::string();
-    const auto is_about = [&](std::initializer_list<const char*> words) {
-        return std::any_of(words.begin(), words.end(),
-                           [&](const char* word) { return name.find(word) != std::string::npos; });
-    };
-    if (is_about({"tool"})) return "calls belong to the assistant, and results to the user";
-    if (is_about({"document", "file", "search_result"})) return "documents are not read";
-    if (is_about({"audio"})) return "sound is not read";
-    if (is_about({"thinking"})) return "thoughts are not read there";
-    return is_about({"image", "video"}) ? kNoPictures : "there are no other parts";
-}
-
 }  // namespace
+
+Role role_of(const nlohmann::json& message, const std::string& at) {
+    const auto role = message.find("role");
+    if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
+    if (*role == "developer") return Role::kSystem;
+    for (const Role known : {Role::kSystem, Role::kUser, Role::kAssistant, Role::kTool}) {
+        if (*role == name_of(known)) return known;
+    }
+    refuse_field(at + ".role", *role, "system, developer, user, assistant or tool");
+}
 
 void read_common(ApiRequest& request, const RequestFields& fields, bool streams_unless_told) {
     request.model = fields.text("model");
@@ -181,6 +188,7 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
     if (content.is_null()) return {};
     if (content.is_string()) return content.get<std::string>();
     if (!content.is_array()) refuse_field(at, content, "a text or a list of parts");
+    const std::vector<std::string> texts = text_types(part);
     std::string text;
     for (const nlohmann::json& one : content) {
         const nlohmann::json type = one.is_object() ? one.value("type", nlohmann::json()) : nlohmann::json();
@@ -202,11 +210,13 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
                                                        RequestObject::kAnthropicPart, nullptr)};
             result.tool_call_id = fields.text("tool_use_id");
             others->results.push_back(std::move(result));
-        } else if (type == "text") {
+        } else if (std::find(texts.begin(), texts.end(), type) != texts.end()) {
             check_fields(one, part, at + ".");
             text += fields.text("text");
         } else {
-            refuse_field(at, type, "parts of type \"text\": " + std::string(why_not(type)));
+            std::string expected;
+            for (const std::string& one_of : texts) expected += (expected.empty() ? "\"" : " or \"") + one_of + "\"";
+            refuse_field(at, type, "parts of type " + expected + ": " + std::string(why_not(type)));
         }
     }
     return text;
@@ -228,6 +238,21 @@ std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject 
         }
     }
     return messages;
+}
+
+void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
+    if (messages.empty() || messages.back().role != message.role || message.role == Role::kTool) {
+        messages.push_back(std::move(message));
+        return;
+    }
+    const auto join = [](std::string& text, const std::string& more) {
+        if (!text.empty() && !more.empty()) text += "\n\n";
+        text += more;
+    };
+    join(messages.back().thought, message.thought);
+    join(messages.back().content, message.content);
+    std::vector<ToolCall>& calls = messages.back().tool_calls;
+    calls.insert(calls.end(), message.tool_calls.begin(), message.tool_calls.end());
 }
 
 void choose_thinking(ApiRequest& request, const ModelSummary& model) {

@@ -26,6 +26,8 @@ void read_common(ApiRequest& request, const RequestFields& fields, bool streams_
 // A text, or a list of them; empty ones, which programs send for none, do not count.
 std::vector<std::string> stops_of(const RequestFields& fields, const char* name);
 
+Role role_of(const nlohmann::json& message, const std::string& at);
+
 // A text, or a list of parts. The parts of Anthropic's messages that are no text are left in
 // `others`; nullptr: there must be none.
 struct OtherParts {
@@ -38,6 +40,10 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
 
 // "messages", each checked as an object of this kind.
 std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind);
+
+// Neighbouring messages of one role are one message, as in Anthropic's API; results of
+// tools are not.
+void append_joined(std::vector<ChatMessage>& messages, ChatMessage message);
 
 // Whether an assistant's answer can go on where the message ends.
 inline bool is_begun_answer(const ChatMessage& last) {

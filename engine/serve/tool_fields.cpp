@@ -42,9 +42,45 @@ void choose_tool(ToolUse& use, const OrderedTools& tools, const std::string& nam
     refuse_field(field, name, "the name of one of the tools");
 }
 
-}  // namespace
+// Where the APIs of OpenAI have a function and its name.
+struct ToolPlaces {
+    RequestObject tool, choice;
+    bool is_flat;  // the tool is the function, and the choice has its name
+};
 
-ToolUse openai_tools(const RequestFields& fields, std::string_view body) {
+// A function as chat templates take it, checked. given: the tool, in its order.
+OrderedTools function_of(const nlohmann::json& tool, const OrderedTools& given, const ToolPlaces& places,
+                         const std::string& at) {
+    if (!tool.is_object()) {
+        refuse_field("tools", tool,
+                     std::string("objects with \"type\" and ") + (places.is_flat ? "\"name\"" : "\"function\""));
+    }
+    check_fields(tool, places.tool, at);
+    const nlohmann::json& function = places.is_flat ? tool : RequestFields(tool, at).object("function");
+    const std::string here = places.is_flat ? at : at + "function.";
+    if (!places.is_flat) check_fields(function, RequestObject::kToolFunction, here);
+    check_tool_name(function, here);
+    check_parameters(function, "parameters", here);
+    static_cast<void>(RequestFields(function, here).text("description"));
+    static_cast<void>(RequestFields(function, here).boolean("strict", false));
+    if (!places.is_flat) return given["function"];
+    OrderedTools kept = OrderedTools::object();
+    for (const char* name : {"name", "description", "parameters", "strict"}) {
+        if (const auto found = given.find(name); found != given.end()) kept[name] = *found;
+    }
+    return kept;
+}
+
+std::string name_of_choice(const nlohmann::json& choice, const ToolPlaces& places) {
+    check_fields(choice, places.choice, "tool_choice.");
+    const RequestFields named(choice, "tool_choice.");
+    if (places.is_flat) return named.text("name");
+    const nlohmann::json& function = named.object("function");
+    check_fields(function, places.choice, "tool_choice.function.");
+    return RequestFields(function, "tool_choice.function.").text("name");
+}
+
+ToolUse tools_of(const RequestFields& fields, std::string_view body, const ToolPlaces& places) {
     ToolUse use;
     const nlohmann::json* list = tool_list(fields);
     const nlohmann::json* choice = fields.find("tool_choice");
@@ -59,32 +95,30 @@ ToolUse openai_tools(const RequestFields& fields, std::string_view body) {
         }
         return use;
     }
+    OrderedTools tools = OrderedTools::array();
+    const OrderedTools given = OrderedTools::parse(body)["tools"];
     for (std::size_t i = 0; i < list->size(); ++i) {
         const std::string at = "tools[" + std::to_string(i) + "].";
-        const nlohmann::json& tool = (*list)[i];
-        if (!tool.is_object()) refuse_field("tools", tool, "objects with \"type\" and \"function\"");
-        check_fields(tool, RequestObject::kTool, at);
-        const nlohmann::json& function = RequestFields(tool, at).object("function");
-        check_fields(function, RequestObject::kToolFunction, at + "function.");
-        check_tool_name(function, at + "function.");
-        check_parameters(function, "parameters", at + "function.");
-        static_cast<void>(RequestFields(function, at + "function.").text("description"));
-        static_cast<void>(RequestFields(function, at + "function.").boolean("strict", false));
+        tools.push_back({{"type", "function"}, {"function", function_of((*list)[i], given[i], places, at)}});
     }
     if (choice != nullptr && *choice == "none") return use;
-    OrderedTools tools = OrderedTools::parse(body)["tools"];
-    for (auto& tool : tools) tool["type"] = "function";
     if (is_named) {
-        check_fields(*choice, RequestObject::kToolChoice, "tool_choice.");
-        const RequestFields named(*choice, "tool_choice.");
-        const nlohmann::json& function = named.object("function");
-        check_fields(function, RequestObject::kToolChoice, "tool_choice.function.");
-        choose_tool(use, tools, RequestFields(function, "tool_choice.function.").text("name"),
-                    "tool_choice.function.name");
+        choose_tool(use, tools, name_of_choice(*choice, places),
+                    places.is_flat ? "tool_choice.name" : "tool_choice.function.name");
     }
     use.required = use.required || (choice != nullptr && *choice == "required");
     use.definitions = tools.dump();
     return use;
+}
+
+}  // namespace
+
+ToolUse openai_tools(const RequestFields& fields, std::string_view body) {
+    return tools_of(fields, body, {RequestObject::kTool, RequestObject::kToolChoice, false});
+}
+
+ToolUse responses_tools(const RequestFields& fields, std::string_view body) {
+    return tools_of(fields, body, {RequestObject::kResponseTool, RequestObject::kResponseToolChoice, true});
 }
 
 ToolUse anthropic_tools(const RequestFields& fields, std::string_view body) {

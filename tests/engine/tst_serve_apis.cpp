@@ -37,7 +37,7 @@ QJsonObject with(QJsonObject object, const QString& name, const QJsonValue& valu
 
 std::vector<FieldRule> all_rules() {
     std::vector<FieldRule> all;
-    for (const auto table : {openai_fields(), ollama_fields(), anthropic_fields()}) {
+    for (const auto table : {openai_fields(), responses_fields(), ollama_fields(), anthropic_fields()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;
@@ -49,7 +49,7 @@ QStringList names_of(const FieldRule& rule) {
 
 constexpr RequestObject kLastObject = RequestObject::kThinking;
 
-std::vector<RequestObject> objects_of(unsigned bits) {
+std::vector<RequestObject> objects_of(std::uint64_t bits) {
     std::vector<RequestObject> objects;
     for (unsigned i = 0; i <= static_cast<unsigned>(kLastObject); ++i) {
         if ((bits >> i & 1U) != 0) objects.push_back(static_cast<RequestObject>(i));
@@ -82,7 +82,8 @@ QString error_text(const HttpResponse& response) {
     return error.isString() ? error.toString() : error[QStringLiteral("message")].toString();
 }
 
-const std::string kOllamaChat = "/api/chat", kGenerate = "/api/generate", kMessages = "/v1/messages";
+const std::string kOllamaChat = "/api/chat", kGenerate = "/api/generate", kMessages = "/v1/messages",
+                  kResponses = "/v1/responses";
 
 }  // namespace
 
@@ -182,10 +183,10 @@ class TestServeApis : public QObject {
         const QStringList parts = table.split(QLatin1Char('`'));
         QSet<QString> listed, taken;
         for (qsizetype i = 1; i < parts.size(); i += 2) listed.insert(parts[i]);
-        const unsigned bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion) |
-                                bit(RequestObject::kOllamaChat) | bit(RequestObject::kOllamaGenerate) |
-                                bit(RequestObject::kOllamaOptions) | bit(RequestObject::kAnthropic) |
-                                bit(RequestObject::kThinking);
+        const std::uint64_t bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion) |
+                                     bit(RequestObject::kOllamaChat) | bit(RequestObject::kOllamaGenerate) |
+                                     bit(RequestObject::kResponses) | bit(RequestObject::kOllamaOptions) |
+                                     bit(RequestObject::kAnthropic) | bit(RequestObject::kThinking);
         for (const FieldRule& rule : all_rules()) {
             if (rule.treatment != FieldRule::kHarmless || (rule.objects & bodies) == 0) continue;
             for (const QString& name : names_of(rule)) taken.insert(name);
@@ -678,7 +679,7 @@ class TestServeApis : public QObject {
     }
 
     void endpointsThatAreRefused_sayWhy() {
-        for (const char* path : {"/v1/embeddings", "/v1/responses", "/api/embed"}) {
+        for (const char* path : {"/v1/embeddings", "/api/embed"}) {
             const HttpResponse response = m_demo->post(path, {});
             QCOMPARE(response.status, 404);
             QVERIFY2(response.body.find(std::string(path) + " is not answered here: ") != std::string::npos, path);
@@ -701,7 +702,50 @@ std::pair<std::string, QJsonObject> TestServeApis::endpoint_with(RequestObject k
         return chat(
             {{QStringLiteral("role"), QStringLiteral("assistant")}, {QStringLiteral("tool_calls"), QJsonArray{call}}});
     };
+    const auto item = [&](const char* json) {
+        const QJsonArray items{with(object_of(json), field, value)};
+        return std::pair(kResponses, QJsonObject{{QStringLiteral("input"), items}});
+    };
+    const auto response = [&](const QString& name, const QJsonValue& of) {
+        return std::pair(kResponses, with(object_of(R"({"input": "x"})"), name, of));
+    };
     switch (kind) {
+        case RequestObject::kResponses:
+            return response(field, value);
+        case RequestObject::kResponseMessage:
+            return item(R"({"type": "message", "role": "user", "content": "x"})");
+        case RequestObject::kResponseReasoning:
+            return item(R"({"type": "reasoning"})");
+        case RequestObject::kResponseCall:
+            return item(R"({"type": "function_call", "name": "f"})");
+        case RequestObject::kResponseResult:
+            return item(R"({"type": "function_call_output", "output": "x"})");
+        case RequestObject::kResponsePart:
+        case RequestObject::kReasoningPart: {
+            const bool is_thought = kind == RequestObject::kReasoningPart;
+            const QJsonObject one = object_of(is_thought ? R"({"type": "reasoning_text", "text": "x"})"
+                                                         : R"({"type": "input_text", "text": "x"})");
+            const QJsonObject holder = object_of(is_thought ? R"({"type": "reasoning"})" : R"({"role": "user"})");
+            const QJsonArray parts{with(one, field, value)};
+            return response(QStringLiteral("input"), QJsonArray{with(holder, QStringLiteral("content"), parts)});
+        }
+        case RequestObject::kResponseTool:
+            return response(QStringLiteral("tools"),
+                            QJsonArray{with(object_of(R"({"type": "function", "name": "f"})"), field, value)});
+        case RequestObject::kResponseToolChoice: {
+            const QJsonArray tools{object_of(R"({"type": "function", "name": "f"})")};
+            const QJsonObject body = with(object_of(R"({"input": "x"})"), QStringLiteral("tools"), tools);
+            return {kResponses, with(body, QStringLiteral("tool_choice"),
+                                     with(object_of(R"({"type": "function"})"), field, value))};
+        }
+        case RequestObject::kReasoning:
+            return response(QStringLiteral("reasoning"), given);
+        case RequestObject::kResponseText:
+            return response(QStringLiteral("text"), given);
+        case RequestObject::kTextFormat:
+            return response(
+                QStringLiteral("text"),
+                QJsonObject{{QStringLiteral("format"), with(object_of(R"({"type": "json_schema"})"), field, value)}});
         case RequestObject::kChat:
             return {kChat, with(chat(message), field, value)};
         case RequestObject::kCompletion:
