@@ -104,7 +104,7 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
         ThoughtSplitter::Piece rest = shown(splitter_.finish(finish_ != FinishReason::kEndOfTurn));
         if (calls_) {
             rest.answer = calls_->push(rest.answer).text;
-            rest.answer += calls_->finish().text;
+            rest.answer += calls_->finish(finish_ != FinishReason::kEndOfTurn).text;
             result.tool_calls = calls_->calls();
         }
         rest.answer = cut(stops_.push(rest.answer));
@@ -148,21 +148,7 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
     // Leaves the text outside calls in `answer`, and returns the calls.
     std::vector<ToolCallDelta> take_calls(std::string& answer, bool is_marker) {
         if (!calls_) return {};
-        ToolCallSplitter::Piece piece = calls_->push(answer);
-        const auto add = [&](ToolCallSplitter::Piece more) {
-            piece.text += more.text;
-            piece.calls.insert(piece.calls.end(), more.calls.begin(), more.calls.end());
-        };
-        const ThinkingFormat& format = splitter_.format();
-        constexpr std::string_view kFunctions = "functions.";
-        if (is_marker) {
-            add(calls_->push_marker(token_));
-        } else if (format.kind != ThinkingFormat::Kind::kHarmony) {
-        } else if (token_ == format.message.token && splitter_.recipient().starts_with(kFunctions)) {
-            add(calls_->begin_message(splitter_.recipient().substr(kFunctions.size())));
-        } else if (token_ == format.close.token || token_ == format.start.token || token_ == format.open.token) {
-            calls_->end_message();
-        }
+        ToolCallSplitter::Piece piece = calls_->take(token_, is_marker, answer, splitter_);
         answer = std::move(piece.text);
         return std::move(piece.calls);
     }

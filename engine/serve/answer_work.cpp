@@ -91,6 +91,10 @@ class OneAnswer {
         const std::stop_callback forward(stop, [&] { end.request_stop(); });
         const auto on_delta = [&](const TextDelta& delta) {
             if (cut_.found_stop()) return;
+            for (const ToolCallDelta& call : delta.calls) {
+                shown_arguments_.resize(std::max(shown_arguments_.size(), call.index + 1));
+                shown_arguments_[call.index] += call.arguments.size();
+            }
             deliver(cut_.push(delta));
             if (cut_.found_stop()) end.request_stop();
         };
@@ -111,6 +115,7 @@ class OneAnswer {
         echo(result.prompt_choices);
         for (AnswerPiece& piece : kept_) emit_(std::move(piece));
         AnswerPiece last = cut_.finish();
+        if (!cut_.found_stop()) last.calls = rest_of(result.tool_calls);
         if (request_.kind == ApiRequest::Kind::kCompletion && result.end_choice.has_value() && !cut_.found_stop()) {
             last.tokens.push_back(*result.end_choice);
         }
@@ -130,6 +135,15 @@ class OneAnswer {
         }
         echo({});
         emit_(std::move(piece));
+    }
+    // What the end of the answer has added to its calls.
+    std::vector<ToolCallDelta> rest_of(const std::vector<ToolCall>& calls) const {
+        std::vector<ToolCallDelta> rest;
+        for (std::size_t i = 0; i < shown_arguments_.size() && i < calls.size(); ++i) {
+            const std::string& arguments = calls[i].arguments;
+            if (arguments.size() > shown_arguments_[i]) rest.push_back({i, {}, arguments.substr(shown_arguments_[i])});
+        }
+        return rest;
     }
     // The prompt's text, once, if requested.
     void echo(const std::vector<TokenChoice>& tokens) {
@@ -154,6 +168,7 @@ class OneAnswer {
     const std::function<void(AnswerPiece)>& emit_;
     CutAnswer cut_;
     std::vector<AnswerPiece> kept_;
+    std::vector<std::size_t> shown_arguments_;  // bytes, of each call
     bool echoed_ = false;
 };
 

@@ -123,7 +123,9 @@ ThoughtSplitter::Piece ThoughtSplitter::push(TokenId token, std::string_view byt
         piece_.answer = stream_.push(bytes);
         answer_ += piece_.answer;
     } else if (!take_marker(token)) {
-        take(stream_.push(bytes));
+        // <|constrain|> and the like end a word of a header.
+        const bool is_sign = bytes.empty() && in_header_ && format_.kind == ThinkingFormat::Kind::kHarmony;
+        take(is_sign ? std::string(" ") : stream_.push(bytes));
     }
     return std::exchange(piece_, {});
 }
@@ -198,14 +200,16 @@ bool ThoughtSplitter::take_harmony_marker(TokenId token) {
         in_header_ = true;
         header_.clear();
     } else if (token == format_.message.token) {
-        const bool thinks = stripped(header_).starts_with("analysis");
+        // A call is none of a thought, on whichever channel.
+        const bool calls = recipient_.starts_with("functions.");
+        const bool thinks = stripped(header_).starts_with("analysis") && !calls;
         if (in_thought_) end_thought();
         in_header_ = false;
         header_.clear();
         if (thinks) {
             begin_thought();
         } else if (answer_begun_) {
-            space_ = "\n\n";  // two messages for the user
+            space_ = calls ? "" : "\n\n";  // two messages for the user
         }
     } else if (in_thought_) {
         end_thought();

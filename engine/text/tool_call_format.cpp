@@ -307,6 +307,26 @@ bool read_gemma_call(CallCursor& cursor, ToolCallText& call) {
     return true;
 }
 
+// What closes the brackets that are open in a text, in which quotes stand around texts.
+std::string closing_brackets(std::string_view text, std::string_view quote) {
+    std::string closing;
+    bool is_quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (text.substr(i).starts_with(quote)) {
+            is_quoted = !is_quoted;
+            i += quote.size() - 1;
+        } else if (is_quoted) {
+            if (c == '\\' && quote.size() == 1) ++i;
+        } else if (c == '{' || c == '[') {
+            closing.insert(0, 1, c == '{' ? '}' : ']');
+        } else if ((c == '}' || c == ']') && !closing.empty()) {
+            closing.erase(0, 1);
+        }
+    }
+    return closing;
+}
+
 }  // namespace
 
 const ToolDefinitions* find_tool(const ToolDefinitions& tools, std::string_view name) {
@@ -332,7 +352,6 @@ ToolCallFormat find_tool_call_format(const ChatTemplate& chat, const Tokenizer& 
     if (!chat.has_variable("tools")) return format;
     if (chat.has_text("<|channel|>") && chat.has_text("functions.")) {
         format.kind = Kind::kHarmony;
-        format.inner.push_back(marker("<|constrain|>"));
     } else if (chat.has_text("minimax:tool_call>")) {
         between(Kind::kTagged, "<invoke name=\"", "</invoke>", "<minimax:tool_call>", "</minimax:tool_call>");
         format.name_end = "\">";
@@ -430,6 +449,27 @@ ToolCallText read_tool_call(const ToolCallFormat& format, const ToolDefinitions&
     if (call.is_broken && format.kind == Kind::kTagged && !call.name.empty() && !is_closed) call.arguments += "}";
     call.n_read = cursor.at();
     return call;
+}
+
+std::optional<ToolCallText> complete_tool_call(const ToolCallFormat& format, const ToolDefinitions& tools,
+                                               std::string_view text) {
+    const std::string_view quote = format.kind == Kind::kGemma ? kGemmaQuote : "\"";
+    const std::string brackets = format.kind == Kind::kTagged ? std::string() : closing_brackets(text, quote);
+    for (const std::string& end : {brackets, brackets + format.behind, "{}" + format.behind}) {
+        std::string whole(text);
+        whole += end;
+        whole += format.end.text;
+        ToolCallText call = read_tool_call(format, tools, whole);
+        if (call.is_ended && !call.is_broken) return call;
+    }
+    return std::nullopt;
+}
+
+std::string missing_brackets(std::string_view json) {
+    std::string brackets = closing_brackets(json, "\"");
+    std::string whole(json);
+    whole += brackets;
+    return json_of_text(whole) ? brackets : std::string();
 }
 
 }  // namespace offstage::engine

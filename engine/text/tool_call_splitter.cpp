@@ -25,6 +25,26 @@ ToolCallSplitter::ToolCallSplitter(const ToolCallFormat& format, ToolDefinitions
     for (const ThoughtMarker& marker : format.inner) add(marker);
 }
 
+ToolCallSplitter::Piece ToolCallSplitter::take(TokenId token, bool is_marker, std::string_view answer,
+                                               const ThoughtSplitter& thoughts) {
+    constexpr std::string_view kFunctions = "functions.";
+    Piece piece = push(answer);
+    const auto add = [&](Piece more) {
+        piece.text += more.text;
+        piece.calls.insert(piece.calls.end(), more.calls.begin(), more.calls.end());
+    };
+    const ThinkingFormat& format = thoughts.format();
+    if (is_marker) {
+        add(push_marker(token));
+    } else if (format.kind != ThinkingFormat::Kind::kHarmony) {
+    } else if (token == format.message.token && thoughts.recipient().starts_with(kFunctions)) {
+        add(begin_message(thoughts.recipient().substr(kFunctions.size())));
+    } else if (token == format.close.token || token == format.start.token || token == format.open.token) {
+        if (state_ == State::kMessage) state_ = State::kText;
+    }
+    return piece;
+}
+
 ToolCallSplitter::Piece ToolCallSplitter::push_marker(TokenId token) {
     piece_ = {};
     const std::string& text = markers_.at(token);
@@ -46,8 +66,7 @@ ToolCallSplitter::Piece ToolCallSplitter::push_marker(TokenId token) {
 ToolCallSplitter::Piece ToolCallSplitter::push(std::string_view answer) {
     piece_ = {};
     if (state_ == State::kMessage) {
-        calls_.back().arguments += answer;
-        if (!answer.empty()) piece_.calls.push_back({calls_.size() - 1, {}, std::string(answer)});
+        add_arguments(std::string(answer));
     } else {
         pending_ += answer;
         scan();
@@ -63,17 +82,15 @@ ToolCallSplitter::Piece ToolCallSplitter::begin_message(const std::string& name)
     return std::exchange(piece_, {});
 }
 
-void ToolCallSplitter::end_message() {
-    if (state_ == State::kMessage) state_ = State::kText;
-}
-
-ToolCallSplitter::Piece ToolCallSplitter::finish() {
+ToolCallSplitter::Piece ToolCallSplitter::finish(bool was_cut) {
     piece_ = {};
     if (state_ == State::kText) {
         put_text(std::exchange(pending_, {}));
     } else if (state_ == State::kCall && !is_named_) {
         give_up();
         put_text(std::exchange(pending_, {}));
+    } else if (in_call() && !was_cut) {
+        close_call();
     }
     if (calls_.empty()) piece_.text += std::exchange(space_, {});
     return std::exchange(piece_, {});
@@ -158,10 +175,8 @@ bool ToolCallSplitter::scan_call() {
     if (!call.name.empty()) {
         if (!std::exchange(is_named_, true)) begin_call(call.name);
         if (call.arguments.size() > n_given_) {
-            const std::string more = call.arguments.substr(n_given_);
+            add_arguments(call.arguments.substr(n_given_));
             n_given_ = call.arguments.size();
-            calls_.back().arguments += more;
-            piece_.calls.push_back({calls_.size() - 1, {}, more});
         }
     }
     if (!call.is_ended && !call.is_broken) return false;
@@ -175,6 +190,22 @@ void ToolCallSplitter::begin_call(const std::string& name) {
     calls_.push_back({{}, name, {}});
     piece_.calls.push_back({calls_.size() - 1, name, {}});
     space_.clear();
+}
+
+void ToolCallSplitter::add_arguments(const std::string& more) {
+    if (more.empty()) return;
+    calls_.back().arguments += more;
+    piece_.calls.push_back({calls_.size() - 1, {}, more});
+}
+
+void ToolCallSplitter::close_call() {
+    const std::string& given = calls_.back().arguments;
+    if (state_ == State::kMessage) {
+        add_arguments(given.empty() ? "{}" : missing_brackets(given));
+    } else if (const std::optional<ToolCallText> whole = complete_tool_call(format_, tools_, pending_)) {
+        add_arguments(whole->arguments.substr(std::min(n_given_, whole->arguments.size())));
+    }
+    state_ = State::kText;
 }
 
 void ToolCallSplitter::give_up() {
@@ -194,7 +225,7 @@ void ToolCallSplitter::put_text(std::string_view text) {
             space_ += c;
             continue;
         }
-        at_start_ = false;
+        if (std::exchange(at_start_, false) && !calls_.empty()) space_.clear();  // between a call and the text
         piece_.text += std::exchange(space_, {});
         piece_.text += c;
     }

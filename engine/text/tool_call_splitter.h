@@ -24,15 +24,16 @@ class ToolCallSplitter {
         std::string text;
         std::vector<ToolCallDelta> calls;
     };
-    // Whether this token, outside a thought, is a marker: then push_marker() gets it, and
-    // nobody else.
+    // Whether this token, outside a thought, is a marker: its text is no part of the answer.
     bool is_marker(TokenId token) const { return markers_.contains(token); }
+    // The next token, which the splitter of thoughts has taken, and what it added to the
+    // answer. is_marker: it is one, outside a thought.
+    Piece take(TokenId token, bool is_marker, std::string_view answer, const ThoughtSplitter& thoughts);
     Piece push_marker(TokenId token);
     Piece push(std::string_view answer);
-    // Harmony: from here on the text is the arguments of a call, until end_message().
-    Piece begin_message(const std::string& name);
-    void end_message();
-    Piece finish();
+    // was_cut: the reply has not come to its end. If it has, a call without its own end is
+    // closed, as far as its values are whole: a text that breaks off stays open.
+    Piece finish(bool was_cut = false);
 
     bool in_call() const { return state_ == State::kCall || state_ == State::kMessage; }
     const std::vector<ToolCall>& calls() const { return calls_; }
@@ -48,6 +49,10 @@ class ToolCallSplitter {
     void open(bool is_section);
     void give_up();  // what looked like a call is text
     void begin_call(const std::string& name);
+    void add_arguments(const std::string& more);
+    // Harmony: from here on the text is the arguments of a call.
+    Piece begin_message(const std::string& name);
+    void close_call();
 
     const ToolCallFormat& format_;
     const ToolDefinitions tools_;

@@ -287,6 +287,20 @@ class TestServeResponses : public QObject {
         }
     }
 
+    // The end of an answer may close a call.
+    void whatTheEndAddsToACall_isStreamed() {
+        Scripted session;
+        TextDelta delta;
+        delta.calls = {{0, "now", "{}"}, {1, "weather", R"({"city": "Ulm")"}};
+        session.deltas.push_back(delta);
+        session.result.tool_calls = {{"", "now", "{}"}, {"", "weather", R"({"city": "Ulm"})"}};
+        const auto [events, whole] = replies_of(session, parse_responses_request(R"({"input": "Hi"})"));
+        const QJsonArray output = whole[QStringLiteral("output")].toArray();
+        QCOMPARE(output[0][QStringLiteral("arguments")].toString(), QStringLiteral("{}"));
+        QCOMPARE(output[1][QStringLiteral("arguments")].toString(), QStringLiteral(R"({"city": "Ulm"})"));
+        QCOMPARE(response_in(events)[QStringLiteral("output")].toArray(), output);
+    }
+
     void failure_isAnEventOfTheSameStream() {
         ResponsesReply reply(parse_responses_request(R"({"input": "Hi"})"), {"m", "1", 2});
         std::string all = reply.begin();

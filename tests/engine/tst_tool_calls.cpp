@@ -152,7 +152,7 @@ struct Written {
 
 // The reply in pieces of n bytes; a special token is one of its own.
 Written write(const ToolCallFormat& format, const MarkerTokenizer& tokenizer, const std::string& reply,
-              std::size_t first, std::size_t n) {
+              std::size_t first, std::size_t n, bool was_cut = false) {
     ToolCallSplitter splitter(format, kTools);
     Written written;
     std::vector<std::string> streamed;
@@ -185,7 +185,7 @@ Written write(const ToolCallFormat& format, const MarkerTokenizer& tokenizer, co
         }
     }
     flush();
-    add(splitter.finish());
+    add(splitter.finish(was_cut));
     written.calls = splitter.calls();
     for (std::size_t i = 0; i < streamed.size(); ++i) {
         if (streamed[i] != written.calls[i].arguments) written.text += " STREAMED " + streamed[i];
@@ -246,6 +246,135 @@ class TestToolCalls : public QObject {
         const Written other = write(format, tokenizer, opening + "]so it goes", 1, 1);
         QVERIFY(other.calls.empty());
         QVERIFY2(other.text.find("so it goes") != std::string::npos, other.text.c_str());
+    }
+
+    // The model ended its turn behind a value.
+    void endsThatAreMissing_areGiven_data() { add_families(); }
+    void endsThatAreMissing_areGiven() {
+        QFETCH(const int, i);
+        const Family family = families()[static_cast<std::size_t>(i)];
+        const MarkerTokenizer tokenizer(family.markers);
+        const auto chat = template_of(family);
+        const ToolCallFormat format = find_tool_call_format(*chat, tokenizer);
+        const std::string reply = family.reply.toStdString();
+        const bool is_tagged = format.kind == ToolCallFormat::Kind::kTagged;
+        const std::size_t number = reply.find('3'), value_end = is_tagged ? reply.find(format.value_end, number) : 0;
+        const std::size_t behind = is_tagged ? value_end + format.value_end.size() : number + 1;
+        const std::string arguments = "{\"city\":\"K\u00f6ln \\\"}\",\"days\":3}";
+        // Every end until the next call.
+        const std::size_t next = reply.find("now") - 1;
+        for (std::size_t n = behind; n < next; ++n) {
+            const Written written = write(format, tokenizer, reply.substr(0, n), 1, 1);
+            QVERIFY2(!written.calls.empty(), reply.substr(0, n).c_str());
+            QVERIFY2(written.text.find("STREAMED") == std::string::npos, written.text.c_str());
+            const std::string shown = Json::parse(written.calls[0].arguments, nullptr, false).dump();
+            const bool is_half_a_marker = is_tagged && shown != arguments;  // the model never ends there
+            if (!is_half_a_marker) QCOMPARE(shown, arguments);
+            if (n == behind) QVERIFY(!is_half_a_marker);
+        }
+        // One that was cut may have gone on, and a text that breaks off is no value.
+        const auto is_open = [&](std::size_t n, bool was_cut) {
+            const Written written = write(format, tokenizer, reply.substr(0, n), 1, 1, was_cut);
+            return !written.calls.empty() && !Json::accept(written.calls[0].arguments);
+        };
+        QVERIFY(is_open(behind, true));
+        QVERIFY(is_open(reply.find("ln \\\"}") == std::string::npos ? reply.find("ln \"}") : reply.find("ln \\\"}"),
+                        false));
+    }
+
+    void callsWithoutArguments_haveAnEmptyObject() {
+        for (const Family& family : families()) {
+            const MarkerTokenizer tokenizer(family.markers);
+            const auto chat = template_of(family);
+            const ToolCallFormat format = find_tool_call_format(*chat, tokenizer);
+            if (format.kind != ToolCallFormat::Kind::kNamed) continue;
+            const std::string reply = family.reply.toStdString();
+            const std::size_t begin = reply.rfind("now"), end = reply.find("{}", begin);
+            const std::string cut = reply.substr(0, end);
+            QCOMPARE(write(format, tokenizer, cut, 1, 1).calls.back().arguments, std::string("{}"));
+            QCOMPARE(write(format, tokenizer, cut, 1, 1, true).calls.back().arguments, std::string());
+        }
+    }
+
+    // gpt-oss: each call is a message of its own, with the tool in its header.
+    void harmonysMessages_areCalls_data() {
+        QTest::addColumn<QString>("reply");
+        QTest::addColumn<QString>("expected");  // thought / text | calls
+        const auto row = [](const char* name, const char* reply, const char* expected) {
+            QTest::newRow(name) << QString::fromUtf8(reply) << QString::fromUtf8(expected);
+        };
+        row("a call behind a thought",
+            "<|channel|>analysis<|message|>Look first.<|end|><|start|>assistant<|channel|>commentary "
+            "to=functions.weather <|constrain|>json<|message|>{\"city\": \"Ulm\"}<|call|>",
+            "Look first. /  | weather {\"city\":\"Ulm\"}");
+        row("the tool before the channel, no blank before the form",
+            "<|channel|>analysis<|message|>Hm<|end|><|start|>assistant to=functions.weather<|channel|>commentary"
+            "<|constrain|>json<|message|>{\"city\": \"Ulm\"}<|call|>",
+            "Hm /  | weather {\"city\":\"Ulm\"}");
+        row("no blank behind the tool",
+            "<|channel|>commentary to=functions.weather<|constrain|>json<|message|>{\"city\": \"Ulm\"}<|call|>",
+            " /  | weather {\"city\":\"Ulm\"}");
+        row("a call in mid-analysis",
+            "<|channel|>analysis<|message|>So<|end|><|start|>assistant<|channel|>analysis to=functions.weather "
+            "<|constrain|>json<|message|>{\"city\": \"Ulm\"}<|end|><|start|>assistant<|channel|>analysis<|message|>And "
+            "then<|end|><|start|>assistant<|channel|>final<|message|>Sunny.<|return|>",
+            "So\n\nAnd then / Sunny. | weather {\"city\":\"Ulm\"}");
+        row("a preamble and two calls",
+            "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary "
+            "to=functions.weather "
+            "<|constrain|>json<|message|>{\"city\": \"Ulm\"}<|end|><|start|>assistant<|channel|>commentary "
+            "to=functions.now<|message|>{}<|call|>",
+            " / I look. | weather {\"city\":\"Ulm\"} | now {}");
+        row("without arguments", "<|channel|>commentary to=functions.now<|message|><|call|>", " /  | now {}");
+        row("a bracket is missing", "<|channel|>commentary to=functions.weather<|message|>{\"city\": \"Ulm\"<|call|>",
+            " /  | weather {\"city\":\"Ulm\"}");
+        row("no call", "<|channel|>final<|message|>to=functions.weather {}<|return|>", " / to=functions.weather {}");
+    }
+    void harmonysMessages_areCalls() {
+        QFETCH(const QString, reply);
+        QFETCH(const QString, expected);
+        const MarkerTokenizer tokenizer(
+            {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|call|>", "<|return|>"});
+        const auto chat =
+            template_of({"gpt-oss",
+                         "<|start|>assistant<|channel|>analysis<|message|>final<|end|> to=functions. <|constrain|>",
+                         {},
+                         {}});
+        const ThinkingFormat thinking = find_thinking_format(*chat, tokenizer);
+        QVERIFY(thinking.kind == ThinkingFormat::Kind::kHarmony);
+        const ToolCallFormat format = find_tool_call_format(*chat, tokenizer);
+        ThoughtSplitter thoughts(thinking);
+        ToolCallSplitter calls(format, kTools);
+        std::string thought, text;
+        std::vector<std::string> streamed;
+        const auto add = [&](const ToolCallSplitter::Piece& piece) {
+            text += piece.text;
+            for (const ToolCallDelta& delta : piece.calls) {
+                if (!delta.name.empty()) streamed.emplace_back();
+                streamed.at(delta.index) += delta.arguments;
+            }
+        };
+        const std::string all = reply.toStdString();
+        for (std::size_t at = 0; at < all.size();) {
+            const std::size_t end = all.compare(at, 2, "<|") == 0 ? all.find("|>", at) + 2 : at + 1;
+            const std::string one = all.substr(at, end - at);
+            at = end;
+            if (one == "<|call|>" || one == "<|return|>") break;  // they end an answer
+            const TokenId token = tokenizer.special_token(one);
+            const bool is_marker = !thoughts.in_thought() && calls.is_marker(token);
+            const ThoughtSplitter::Piece piece = thoughts.push(token, one.size() > 1 ? std::string() : one);
+            thought += piece.thought;
+            add(calls.take(token, is_marker, piece.answer, thoughts));
+        }
+        add(calls.push(thoughts.finish().answer));
+        add(calls.finish());
+        std::string shown = thought + " / " + text;
+        for (std::size_t i = 0; i < calls.calls().size(); ++i) {
+            const ToolCall& call = calls.calls()[i];
+            QCOMPARE(streamed.at(i), call.arguments);
+            shown += " | " + call.name + " " + Json::parse(call.arguments, nullptr, false).dump();
+        }
+        QCOMPARE(QString::fromStdString(shown), expected);
     }
 
     // Llama 3 writes the JSON alone, where an answer begins.
