@@ -5,6 +5,7 @@
 
 #include "engine/run/model_text.h"
 #include "engine/run/text_of_model.h"
+#include "engine/serve/api_error.h"
 #include "engine/serve/api_fields.h"
 #include "engine/serve/api_request.h"
 #include "engine/serve/reply_writer.h"
@@ -16,6 +17,9 @@ namespace offstage::engine {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Of a text to be tokenized: tokenizers take up to a hundred times its bytes meanwhile.
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 20;
 
 // Control tokens are written by name.
 std::string bytes_of(const ModelText& text, TokenId token) {
@@ -54,6 +58,12 @@ std::string tokenize(const ModelSummary& model, std::string_view body) {
     GenerationRequest prompt;
     prompt.raw = true;
     prompt.raw_prompt = fields.text("content");
+    if (prompt.raw_prompt.size() > kMostTextBytes) {
+        throw ApiError(400,
+                       "\"content\" has " + std::to_string(prompt.raw_prompt.size()) + " bytes; expected at most " +
+                           std::to_string(kMostTextBytes) + ": send a longer text in parts.",
+                       "content");
+    }
     prompt.raw_special = fields.boolean("parse_special", true);
     text.require(TextNeeds::kTokenizer);
     std::vector<TokenId> ids;

@@ -649,6 +649,16 @@ class TestServeApis : public QObject {
                  512);
     }
 
+    // Tokenizers take up to a hundred times the bytes of a text.
+    void textsBeyondTheLimit_areRefused() {
+        const auto status = [&](qsizetype n) {
+            const QJsonObject body{{QStringLiteral("content"), QString(n, QLatin1Char('a'))}};
+            return m_demo->post("/tokenize", body).status;
+        };
+        QCOMPARE(status(1 << 20), 200);
+        QCOMPARE(status((1 << 20) + 1), 400);
+    }
+
     // Also where the client leaves.
     void longTexts_areDoneOneAtATime() {
         QString words;
