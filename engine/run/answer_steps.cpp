@@ -17,7 +17,6 @@ void AnswerSteps::begin(bool goes_on) {
 
 Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Logits wanted,
                                   const std::stop_token& stop, std::int64_t n_prompt, TokenChooser* chooser) {
-    if (n_prompt > 0) parts_.reading.begin_step(static_cast<std::int64_t>(segments.front().tokens.size()));
     const Forward::Outcome outcome = parts_.model.forward().step(segments, wanted, stop, n_prompt, chooser);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = parts_.model.device();
@@ -36,15 +35,14 @@ void AnswerSteps::add(std::span<const Segment> segments) {
     const std::span<const std::int32_t> routing = parts_.model.forward().routing();
     const DispatchTotals& totals = parts_.model.dispatcher().recorder().all_totals();
     const double now_us = parts_.model.device().now_us();
-    const double us = now_us - began_us_;
+    last_us_ = now_us - began_us_;
     const double before_us = std::exchange(ended_us_, now_us);
     if (n_tokens == 1 && !moved_) {
-        parts_.watch.add(us, before_us > 0 ? now_us - before_us : us, totals);
+        parts_.watch.add(last_us_, before_us > 0 ? now_us - before_us : last_us_, totals);
     } else {
         parts_.watch.pass(totals);
     }
-    parts_.machines.after_step(us, n_tokens);
-    record_.add_step(segments, us);
+    parts_.machines.after_step(last_us_, n_tokens);
     parts_.conversation.add_step(segments, routing, n_tokens);
     parts_.model.runtime().learn(routing, n_tokens);
     parts_.publisher.publish(SnapshotPublisher::When::kWhenDue, parts_.conversation.state(parts_.watch.overhead_us()));

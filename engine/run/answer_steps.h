@@ -6,7 +6,6 @@
 #include <span>
 #include <stop_token>
 
-#include "engine/run/answer_record.h"
 #include "engine/run/conversation_cache.h"
 #include "engine/run/decode_watch.h"
 #include "engine/run/forward.h"
@@ -76,17 +75,16 @@ struct SessionParts {
     PromptReading& reading;
 };
 
-// The steps of one answer, each with the work of the session around it: before it the
+// The steps of answers, each with the work of the session around it: before it the
 // requests that waited for the end of a step (re-plans, another context, other
-// thresholds), and after it the counts, the records and a snapshot. One thread, the
-// engine's.
+// thresholds), and after it the counts and a snapshot. One thread, the engine's.
 class AnswerSteps {
   public:
-    // Throws Error (kIo) where the request's trace cannot be written. The referents must
-    // outlive this object.
-    AnswerSteps(const SessionParts& parts, const GenerationRequest& request)
-        : parts_(parts), record_(parts.model, request) {}
+    // The referents must outlive this object.
+    explicit AnswerSteps(const SessionParts& parts) : parts_(parts) {}
 
+    // Before an answer's first step.
+    void begin_answer() { ended_us_ = 0; }
     // Before each step, and before its tokens are chosen. goes_on: the step is the one
     // behind the last step, which the device may have begun.
     void begin(bool goes_on = false);
@@ -96,21 +94,16 @@ class AnswerSteps {
     // Forward::step(). Throws Error (kDevice).
     Forward::Outcome run(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
                          std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
-    // Throws Error (kIo).
-    void finish(GenerationResult& result) { record_.finish(result); }
-
-    LoadedModel& model() const { return parts_.model; }
-    ConversationCache& conversation() const { return parts_.conversation; }
-    ReplanQueue& replans() const { return parts_.replans; }
+    double last_us() const { return last_us_; }  // of the last step, by the device's clock
 
   private:
     void add(std::span<const Segment> segments);
 
-    SessionParts parts_;
-    AnswerRecord record_;
+    const SessionParts parts_;
     double began_us_ = 0;  // the step, including the work before it
     double ended_us_ = 0;  // the step before; 0: none of this answer
-    bool moved_ = false;   // a re-plan did something before the step
+    double last_us_ = 0;
+    bool moved_ = false;  // a re-plan did something before the step
 };
 
 }  // namespace offstage::engine

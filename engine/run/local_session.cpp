@@ -1,61 +1,19 @@
 #include "engine/run/local_session.h"
 
-#include <algorithm>
-#include <random>
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include "engine/error.h"
-#include "engine/run/answer_strategy.h"
-#include "engine/run/answer_writer.h"
-#include "engine/run/prompt_feeder.h"
+#include "engine/run/answer_batch.h"
 #include "engine/run/run_messages.h"
-#include "engine/run/sampler.h"
 
 namespace offstage::engine {
 
 using When = SnapshotPublisher::When;
 
-namespace {
-
-std::uint64_t random_seed() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32 | device()) | 1u;  // never 0, which requests a new seed
-}
-
-// Throws Error (kInvalidInput).
-void check(const GenerationRequest& request) {
-    validate(request.sampler);
-    validate(request.beam);
-    if (request.n_answers < 1 || request.n_answers > Forward::kMaxSegments) {
-        throw Error(ErrorKind::kInvalidInput, messages::answers_out_of_range(request.n_answers, Forward::kMaxSegments));
-    }
-    if (request.n_answers > 1 && request.beam.width > 1) {
-        throw Error(ErrorKind::kInvalidInput, messages::beams_and_answers);
-    }
-    if (request.grammar != nullptr && request.beam.width > 1) {
-        throw Error(ErrorKind::kInvalidInput, messages::beams_and_grammar);
-    }
-    if (request.grammar != nullptr && request.ignore_end) {
-        throw Error(ErrorKind::kInvalidInput, messages::endless_and_grammar);
-    }
-    if (request.tools.any() && (request.n_answers > 1 || request.beam.width > 1)) {
-        throw Error(ErrorKind::kInvalidInput, messages::tools_and_answers);
-    }
-    if (request.n_alternatives < -1 || request.n_alternatives > kMostAlternatives) {
-        throw Error(ErrorKind::kInvalidInput,
-                    messages::alternatives_out_of_range(request.n_alternatives, kMostAlternatives));
-    }
-}
-
-}  // namespace
-
 std::unique_ptr<Session> Session::create() {
     return std::make_unique<LocalSession>();
-}
-
-std::string_view name_of(FinishReason reason) {
-    constexpr std::string_view kNames[] = {"end_of_turn", "max_tokens", "stopped", "context_full"};
-    return kNames[static_cast<std::size_t>(reason)];
 }
 
 ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) {
@@ -66,7 +24,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_->forward().set_reading(&reading_);
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
-    replans_.open(*model_, watch_, [this] { return conversation_.sequence().size(); });
+    replans_.open(*model_, watch_, [this] { return conversation_.most_tokens(); });
     publisher_.open(*model_);
     publish(When::kNow);
     return model_->summary();
@@ -107,66 +65,23 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
     return ModelText(require_model()).decode(tokens, false);
 }
 
-AnswerSteps LocalSession::steps_of(const GenerationRequest& request) {
-    return {{*model_, conversation_, machines_, thetas_, watch_, replans_, publisher_, reading_}, request};
-}
-
 GenerationResult LocalSession::generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                         std::stop_token stop) {
-    const double started_us = require_model().device().now_us();
-    check(request);
-    const ModelText text(*model_);
-    const std::vector<TokenId> prompt = text.prompt_in_context(request);
-    machines_.join_again(*model_, stop);
-    model_->dispatcher().reset_totals();
-    const ReplanQueue::Mark replans_before = replans_.mark();
-    AnswerSteps steps = steps_of(request);
-
     GenerationResult result;
-    result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
-    result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
-    const std::string kept_in = machines_.any() ? std::string() : request.kept_in;
-    if (request.score_prompt) {  // every token must be computed to have a probability
-        conversation_.begin_empty(result.prompt_tokens);
-    } else {
-        result.reused_tokens = conversation_.begin(prompt, kept_in, reading_, stop);
-    }
-    const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
-    const auto read_prompt = [&] {
-        const PromptReading::Span reading(reading_, static_cast<std::int64_t>(fresh.size()));
-        PromptFeeder feeder(steps);
-        if (!request.score_prompt) return feeder.feed(fresh, stop);
-        return feeder.feed_scored(prompt, std::max(0, request.n_alternatives), stop, result.prompt_choices);
-    };
-    if (stop.stop_requested() || !read_prompt()) {
-        result.finish = FinishReason::kStopped;
-    } else if (request.prompt_only) {
-        result.finish = FinishReason::kMaxTokens;
-    } else {
-        KvSequence& sequence = conversation_.sequence();
-        if (!sequence.cache().has_states()) sequence.checkpoint();  // another answer to the same prompt begins here
-        const auto strategy = make_strategy({request, text, sequence, conversation_.tokens(), result.seed});
-        AnswerWriter(steps, text, request, on_delta, started_us).write(*strategy, stop, result);
-    }
-    steps.finish(result);
-    if (!kept_in.empty()) conversation_.keep(kept_in, request.kept_bytes);
-    model_->keep_habits();
-    watch_.measure(replans_.replanner(), *model_);
-    if (!machines_.any()) {
-        const auto context = static_cast<std::int64_t>(conversation_.tokens().size());
-        if (Message note = watch_.doubt_costs(replans_.replanner(), *model_, context); !note.empty()) {
-            result.notes.push_back(std::move(note));
-        }
-    }
-    result.replans = replans_.since(replans_before);
-    // A re-plan under way reports its own.
-    if (!replans_.replanner().moving()) {
-        if (Message note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
-        if (Message note = model_->device().take_note(); !note.empty()) result.notes.push_back(note);
-    }
-    if (Message note = take_note(); !note.empty()) result.notes.push_back(std::move(note));
-    publish(When::kNow);
+    std::exception_ptr problem;
+    std::optional<AnswerCall> call;
+    call.emplace(&request, &on_delta, std::move(stop), [&](GenerationResult made, const std::exception_ptr& why_not) {
+        result = std::move(made);
+        problem = why_not;
+    });
+    generate_together([&] { return std::exchange(call, std::nullopt); }, 1);
+    if (problem != nullptr) std::rethrow_exception(problem);
     return result;
+}
+
+void LocalSession::generate_together(const NextAnswerFn& next, int most) {
+    AnswerBatch({require_model(), conversation_, machines_, thetas_, watch_, replans_, publisher_, reading_}, most)
+        .run(next);
 }
 
 // Also where the plan came into force between two answers.

@@ -16,8 +16,7 @@ namespace offstage::engine {
 
 // The engine on this machine, returned by Session::create(): a loaded model, the
 // conversations in its KV cache, and what other threads read and request of them.
-// generate() is one pass: it prepares the request, has PromptFeeder read the prompt and
-// AnswerWriter write the answer, and adds the reports.
+// AnswerBatch makes the answers.
 class LocalSession final : public Session {
   public:
     ModelSummary load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) override;
@@ -27,6 +26,7 @@ class LocalSession final : public Session {
     std::string text_of(std::span<const TokenId> tokens) const override;
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                               std::stop_token stop) override;
+    void generate_together(const NextAnswerFn& next, int most) override;
     void reset_conversation() override;
     void begin_conversation() override;
     Snapshot snapshot() const override;
@@ -51,11 +51,10 @@ class LocalSession final : public Session {
 
   private:
     LoadedModel& require_model() const;
-    AnswerSteps steps_of(const GenerationRequest& request);
     void follow_context();  // of the present plan
     void publish(SnapshotPublisher::When when);
 
-    PromptReading reading_;  // of the present answer
+    PromptReading reading_;
     std::unique_ptr<LoadedModel> model_;
     MachineLinks machines_;
     ThetaSelection thetas_;

@@ -44,7 +44,8 @@ std::vector<std::uint64_t> hashes_of(std::span<const TokenId> prompt) {
 
 }  // namespace
 
-std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> prompt) {
+std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> prompt,
+                                std::span<const CachedPrefix* const> beside) {
     const std::int64_t capacity = running.sequence.capacity();
     running.used = n_prompts_++;
     const std::int64_t common = common_tokens(running, prompt);
@@ -56,12 +57,21 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
         n_reused = reached;
         from = one;
     }
+    const CachedPrefix* shared = nullptr;
+    for (const CachedPrefix* const one : beside) {
+        const std::int64_t reached = one->sequence.reach(common_tokens(*one, prompt));
+        if (reached <= n_reused) continue;
+        n_reused = reached;
+        shared = one;
+    }
     // If only the answer differs, it was regenerated, or the template writes its end
     // differently from now on: the old branch does not belong to a conversation any more.
     const auto rank_of = [](const CachedPrefix& prefix, std::int64_t n_common) {
         return n_common >= prefix.n_prompt - kPromptEndTokens ? Rank::kFirstToGo : Rank::kLastToGo;
     };
-    if (from == kept_.end()) {
+    if (shared != nullptr) {
+        keep(std::exchange(running, copy_of(*shared)), Rank::kLastToGo);
+    } else if (from == kept_.end()) {
         if (n_reused < running.sequence.size()) {
             CachedPrefix branch = copy_of(running);
             const Rank rank = rank_of(running, common);
@@ -86,6 +96,7 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
     running.sequence.set_capacity(capacity);
     running.tokens.resize(static_cast<std::size_t>(n_reused));
     running.n_prompt = static_cast<std::int64_t>(prompt.size());
+    running.n_aside = 0;
     find_conversation(running, prompt);
     running.sequence.cache().bring_to_device();
     return n_reused;
@@ -119,6 +130,24 @@ void PrefixStore::begin_anew(CachedPrefix& running) {
     CachedPrefix fresh;
     fresh.sequence = KvSequence(running.sequence.cache(), running.sequence.capacity());
     keep(std::exchange(running, std::move(fresh)), Rank::kLastToGo);
+}
+
+void PrefixStore::set_aside(CachedPrefix& running) {
+    CachedPrefix known{{}, {}, running.n_prompt, running.first, running.goes_on};
+    known.n_aside = std::max(running.n_aside, running.sequence.size());
+    begin_anew(running);
+    known.sequence = std::move(running.sequence);
+    running = std::move(known);
+}
+
+void PrefixStore::take_up(CachedPrefix& running, std::span<const TokenId> tokens) {
+    const CachedPrefix known{{}, {}, running.n_prompt, running.first, running.goes_on};
+    const std::int64_t n_aside = running.n_aside;
+    begin(running, tokens);
+    running.n_prompt = known.n_prompt;
+    running.first = known.first;
+    running.goes_on = known.goes_on;
+    running.n_aside = n_aside;
 }
 
 void PrefixStore::keep(CachedPrefix prefix, Rank rank) {

@@ -25,6 +25,7 @@ struct CachedPrefix {
     bool goes_on = false;         // a later prompt continued the first one
     std::uint64_t used = 0;       // last for the store's n-th prompt
     double worth = 0;             // in the store; the least goes first
+    std::int64_t n_aside = 0;     // tokens that it held when it was set aside, and will hold again
 };
 
 // The sequences of other conversations, which stay in the KV cache while no other
@@ -42,14 +43,20 @@ struct CachedPrefix {
 class PrefixStore {
   public:
     // Makes `running` the sequence that the prompt continues: of itself and all stored
-    // ones the one with the longest common prefix, cut back to that. The cut-off parts of
-    // `running` and of that one stay in the store. Returns the prefix' tokens; the
+    // ones the one with the longest common prefix, cut back to that, or a copy of such a
+    // prefix of one of those `beside` it, which other answers continue. The cut-off parts
+    // of `running` and of that one stay in the store. Returns the prefix' tokens; the
     // prompt's last token is never among them, since its logits begin the answer. The
     // capacity stays.
-    std::int64_t begin(CachedPrefix& running, std::span<const TokenId> prompt);
+    std::int64_t begin(CachedPrefix& running, std::span<const TokenId> prompt,
+                       std::span<const CachedPrefix* const> beside = {});
     // The same with an empty prefix: for a prompt that must be computed whole, or a new
     // conversation whose prompt is not known yet.
     void begin_anew(CachedPrefix& running);
+    // A running one goes to the store, and becomes empty, until take_up() fetches what is
+    // left of it: a prefix of these tokens without the last.
+    void set_aside(CachedPrefix& running);
+    void take_up(CachedPrefix& running, std::span<const TokenId> tokens);
     // KvCache::set_give_up: whether something was given up.
     bool give_up(KvCache::GiveUp what);
     void clear() {

@@ -1,5 +1,7 @@
 #include "engine/run/session.h"
 
+#include <utility>
+
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/text_of_model.h"
@@ -15,6 +17,18 @@ namespace {
 
 std::string Session::text_of(std::span<const TokenId>) const {
     throw Error(ErrorKind::kUnsupported, messages::session_without_tokenizer);
+}
+void Session::generate_together(const NextAnswerFn& next, int /*most*/) {
+    while (const std::optional<AnswerCall> call = next()) {
+        GenerationResult result;
+        std::exception_ptr problem;
+        try {
+            result = generate(*call->request, *call->on_delta, call->stop);
+        } catch (...) {
+            problem = std::current_exception();
+        }
+        call->end(std::move(result), problem);
+    }
 }
 void Session::join(const JoinMachinesFn& join, const std::stop_token&) {
     if (join) throw Error(ErrorKind::kUnsupported, messages::session_without_machines);

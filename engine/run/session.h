@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/plan/load_request.h"
+#include "engine/run/answer_call.h"
 #include "engine/run/generation.h"
 #include "engine/run/joined_machines.h"
 #include "engine/run/model_summary.h"
@@ -46,6 +47,13 @@ class Session {
     // time and is no error: the result holds the tokens generated so far.
     virtual GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                       std::stop_token stop) = 0;
+
+    // Makes the answers that `next` gives, begun in that order and up to `most` (1 or more)
+    // at a time, until it has none and all have ended. Sessions that cannot make several
+    // at a time make one after the other. What concerns one answer ends that one alone, a
+    // stop of it within a step of the others; what concerns the model or the device ends
+    // all that run. `next` and AnswerCall's functions must not throw.
+    virtual void generate_together(const NextAnswerFn& next, int most);
 
     // Forgets all conversations: KV cache and the conversation's routing counts.
     virtual void reset_conversation() = 0;

@@ -19,22 +19,26 @@ namespace {
 
 // A program with a loaded model.
 struct Program : GreedyReader {
-    explicit Program(const LoadRequest& request) : GreedyReader(request) { conversation.open(model); }
-    KvSequence& sequence() override { return conversation.sequence(); }
+    explicit Program(const LoadRequest& request) : GreedyReader(request) {
+        conversation.open(model);
+        running = conversation.run();
+    }
+    KvSequence& sequence() override { return running->sequence; }
     void wasRead(const Segment& segment) override {
         conversation.add_step({&segment, 1}, model.forward().routing(), std::ssize(segment.tokens));
     }
 
     GreedyAnswer answer(const Tokens& prompt, int n_tokens, const std::string& kept_in = {}) {
-        return continued(prompt, conversation.begin(prompt, kept_in, reading, {}), n_tokens);
+        return continued(prompt, conversation.begin(*running, prompt, kept_in, reading, {}), n_tokens);
     }
     void keep(const std::string& name, std::uint64_t most_bytes = 0) {
-        conversation.keep(name, most_bytes);
+        conversation.keep(sequence(), name, most_bytes);
         while (conversation.write_piece()) {
         }
     }
 
     ConversationCache conversation;
+    ConversationCache::Running running;
     PromptReading reading;
 };
 
@@ -256,7 +260,7 @@ class TestPrefixFile : public QObject {
         Program program(request);
         std::stop_source stop;
         stop.request_stop();
-        QCOMPARE(program.conversation.begin(talk, name, program.reading, stop.get_token()), 0);
+        QCOMPARE(program.conversation.begin(*program.running, talk, name, program.reading, stop.get_token()), 0);
         QCOMPARE(program.model.kv().pool(0).n_free(), program.model.kv().pool(0).n_blocks());
         QCOMPARE(program.answer(joined(talk, {1}), 1, name).reused, std::ssize(talk));
     }
@@ -289,7 +293,7 @@ class TestPrefixFile : public QObject {
         {
             PrefixFile file;
             file.open(program.model);
-            file.begin_write(name, 0, program.conversation.sequence());
+            file.begin_write(name, 0, program.sequence());
             QVERIFY(file.write_piece(1) && file.write_piece(1));
             QVERIFY(!fs::exists(name + ".end"));
         }
@@ -311,7 +315,7 @@ class TestPrefixFile : public QObject {
         KvPool& pool = program.model.kv().pool(0);
         pool.resize({8, 0});
         program.answer(someText(316, 1), 2);
-        program.conversation.keep(name, 0);
+        program.conversation.keep(program.sequence(), name, 0);
         const Tokens longer = someText(500, 2);
         const GreedyAnswer got = program.answer(longer, 4);
         QVERIFY(isAsReadWhole(request, longer, got));
@@ -326,7 +330,7 @@ class TestPrefixFile : public QObject {
         const std::string name = newName();
         Program program(request);
         program.answer(someText(300, 1), 5);
-        program.conversation.keep(name, 0);
+        program.conversation.keep(program.sequence(), name, 0);
         fs::remove(name + ".kv");
         while (program.conversation.write_piece()) {
         }
