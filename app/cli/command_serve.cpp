@@ -23,6 +23,7 @@ struct ServeOptions {
     std::string token_file;            // empty: a token for this run only
     std::vector<std::string> origins;  // of web pages that may use the server
     std::int64_t queue = 16;           // requests that may wait
+    std::int64_t parallel = 4;         // requests that are answered at a time
 };
 
 engine::ApiServerSettings settings_of(const ServeOptions& options) {
@@ -30,6 +31,7 @@ engine::ApiServerSettings settings_of(const ServeOptions& options) {
     settings.listen = options.listen;
     settings.origins = options.origins;
     settings.most_waiting = static_cast<std::size_t>(options.queue);
+    settings.most_together = static_cast<std::size_t>(options.parallel);
     if (options.token_file.empty()) {
         settings.token = engine::make_token();
     } else {
@@ -53,7 +55,10 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
                     "Web pages of this origin, like http://localhost:3000, may use the server too; may be given more "
                     "than once. Unless given: none");
     add_checked(command, "--queue", options.queue, CLI::Range(0, 1000),
-                "Requests that may wait while one is answered; further ones get 503");
+                "Requests that may wait while others are answered; further ones get 503");
+    add_checked(command, "--parallel", options.parallel, CLI::Range(1, 16),
+                "Requests that are answered at a time. They share the KV cache and their steps: together more tokens a "
+                "second, each fewer. While machines are joined one after another is answered");
     add_context_option(command, options.model, kModelContext);
     add_template_option(command, options.model.chat_template);
     add_run_options(command, options.model, true);

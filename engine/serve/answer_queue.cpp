@@ -1,7 +1,12 @@
 #include "engine/serve/answer_queue.h"
 
 #include <algorithm>
+#include <exception>
+#include <list>
+#include <optional>
 #include <utility>
+
+#include "engine/serve/queued_work.h"
 
 namespace offstage::engine {
 
@@ -14,8 +19,8 @@ std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::submit(Work work) {
     {
         const std::lock_guard lock(mutex_);
         drop_cancelled();
-        // While nothing is being done, the first one does not wait.
-        const std::size_t places = most_waiting_ + (running_ == nullptr ? 1 : 0);
+        // The first ones do not wait while less is being done than may be.
+        const std::size_t places = most_waiting_ + most_together_ - std::min(running_.size(), most_together_);
         if (closed_ || waiting_.size() >= places) return nullptr;
         waiting_.push_back(ticket);
     }
@@ -29,7 +34,7 @@ void AnswerQueue::cancel_all() {
     {
         const std::lock_guard lock(mutex_);
         dropped.swap(waiting_);
-        if (running_ != nullptr) running_->cancel();
+        for (const auto& ticket : running_) ticket->cancel();
     }
     // Callers may keep the tickets; the objects that the work owns are destroyed now.
     for (const auto& ticket : dropped) {
@@ -53,28 +58,82 @@ std::size_t AnswerQueue::n_waiting() const {
         std::count_if(waiting_.begin(), waiting_.end(), [](const auto& ticket) { return !ticket->is_cancelled(); }));
 }
 
-bool AnswerQueue::is_running() const {
+std::size_t AnswerQueue::n_running() const {
     const std::lock_guard lock(mutex_);
-    return running_ != nullptr;
+    return running_.size();
+}
+
+std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::begin_next() {
+    const std::lock_guard lock(mutex_);
+    drop_cancelled();
+    if (waiting_.empty()) return nullptr;
+    running_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    return running_.back();
+}
+
+void AnswerQueue::end(const std::shared_ptr<Ticket>& ticket) {
+    ticket->work_ = nullptr;
+    const std::lock_guard lock(mutex_);
+    std::erase(running_, ticket);
 }
 
 bool AnswerQueue::run_next(Session& session, const std::stop_token& stop) {
-    std::shared_ptr<Ticket> ticket;
-    {
-        const std::lock_guard lock(mutex_);
-        drop_cancelled();
-        if (waiting_.empty()) return false;
-        ticket = std::move(waiting_.front());
-        waiting_.pop_front();
-        running_ = ticket;
-    }
+    if (most_together_ > 1) return run_together(session, stop);
+    const std::shared_ptr<Ticket> ticket = begin_next();
+    if (ticket == nullptr) return false;
     {
         const std::stop_callback forward(stop, [&] { ticket->cancel(); });
         ticket->work_(session, ticket->stop_.get_token());
     }
-    ticket->work_ = nullptr;
-    const std::lock_guard lock(mutex_);
-    running_ = nullptr;
+    end(ticket);
+    return true;
+}
+
+// Work that asks for a further answer stands behind the others again.
+bool AnswerQueue::run_together(Session& session, const std::stop_token& stop) {
+    struct Begun {
+        std::shared_ptr<Ticket> ticket;
+        std::unique_ptr<QueuedWork> work;
+    };
+    std::list<Begun> begun;
+    std::deque<AnswerCall> asked;
+    const std::stop_callback forward(stop, [this] {
+        const std::lock_guard lock(mutex_);
+        for (const auto& ticket : running_) ticket->cancel();
+    });
+    const auto step = [&](std::list<Begun>::iterator one) {
+        if (std::optional<AnswerCall> call = one->work->step()) return asked.push_back(std::move(*call));
+        end(one->ticket);
+        begun.erase(one);
+    };
+    const auto begin = [&] {
+        const std::shared_ptr<Ticket> ticket = stop.stop_requested() ? nullptr : begin_next();
+        if (ticket == nullptr) return false;
+        if (stop.stop_requested()) ticket->cancel();  // since, and not among those that `forward` saw
+        const auto one = begun.insert(begun.end(), {ticket, nullptr});
+        const auto work = [ticket](Session& beside) { ticket->work_(beside, ticket->stop_.get_token()); };
+        one->work = std::make_unique<QueuedWork>(session, work, [step, one] { step(one); });
+        step(one);
+        return true;
+    };
+    const auto next = [&]() -> std::optional<AnswerCall> {
+        while (asked.empty() && begun.size() < most_together_ && begin()) {
+        }
+        if (asked.empty()) return std::nullopt;
+        AnswerCall call = std::move(asked.front());
+        asked.pop_front();
+        return call;
+    };
+    if (!begin()) return false;
+    while (!asked.empty()) {
+        try {
+            session.generate_together(next, static_cast<int>(most_together_));
+        } catch (...) {  // no model
+            const std::exception_ptr problem = std::current_exception();
+            while (const std::optional<AnswerCall> call = next()) call->end({}, problem);
+        }
+    }
     return true;
 }
 

@@ -51,8 +51,7 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
         // llama.cpp's
         E::uses_text("/tokenize", tokenize),
         E::uses_text("/detokenize", detokenize),
-        E::describes("GET", "/props",
-                     [](const ModelSummary& model, std::int64_t, std::string_view) { return model_props(model); }),
+        {.path = "/props", .method = "GET", .handler = &ApiServer::props},
         {.path = "/health", .method = "GET", .handler = &ApiServer::health},
         {.path = "/metrics", .method = "GET", .handler = &ApiServer::metrics_page},
     };

@@ -14,6 +14,7 @@
 #include "engine/serve/pending_answer.h"
 #include "engine/serve/request_parts.h"
 #include "engine/serve/serve_messages.h"
+#include "engine/serve/token_api.h"
 #include "engine/text/encoding_watch.h"
 
 namespace offstage::engine {
@@ -74,7 +75,7 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
 ApiServer::ApiServer(const ApiServerSettings& settings)
     : access_(settings.token, settings.listen.is_loopback(), settings.origins, settings.how_to_allow_origin),
       comment_ms_(settings.comment_ms),
-      queue_(settings.most_waiting),
+      queue_(settings.most_waiting, settings.most_together),
       http_(*this, settings.http) {
     if (settings.token.empty()) throw Error(ErrorKind::kInvalidInput, messages::server_without_token);
     address_ = http_.bind(settings.listen);
@@ -126,7 +127,8 @@ ApiServer::Loaded ApiServer::require_model() const {
 }
 
 std::int64_t ApiServer::retry_after_s() const {
-    const double s = metrics_.mean_answer_s() * static_cast<double>(queue_.n_waiting() + 1) / 2;
+    const double s = metrics_.mean_answer_s() * static_cast<double>(queue_.n_waiting() + 1) /
+                     static_cast<double>(2 * queue_.most_together());
     return std::clamp<std::int64_t>(std::llround(s), 1, 60);
 }
 
@@ -218,9 +220,13 @@ HttpReply ApiServer::health(const HttpRequest&, HttpClient&, const Endpoint&) {
 }
 
 HttpReply ApiServer::metrics_page(const HttpRequest&, HttpClient&, const Endpoint&) {
-    HttpReply reply = json_reply(metrics_.text(queue_.n_waiting(), queue_.is_running(), queue_.most_waiting()));
+    HttpReply reply = json_reply(metrics_.text(queue_));
     reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return reply;
+}
+
+HttpReply ApiServer::props(const HttpRequest&, HttpClient&, const Endpoint&) {
+    return json_reply(model_props(require_model().model, queue_.most_together()));
 }
 
 HttpReply ApiServer::describe_model(const HttpRequest& request, HttpClient&, const Endpoint& endpoint) {

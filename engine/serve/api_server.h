@@ -24,7 +24,8 @@ struct ApiServerSettings {
     std::vector<std::string> origins;  // as parse_origin() returns them
     // How the owner can allow pages of another origin, for the message to refused ones.
     std::string how_to_allow_origin = "start it with --allow-origin to let them";
-    std::size_t most_waiting = 16;  // requests, beside the running one
+    std::size_t most_waiting = 16;  // requests, beside those that are answered
+    std::size_t most_together = 1;  // requests that are answered at a time
     int comment_ms = 10'000;        // interval of "still waiting" comments in a stream without output
     HttpLimits http;
 };
@@ -34,7 +35,7 @@ struct ApiServerSettings {
 // contain the token. Listens from the constructor to stop().
 //
 // The server has its own threads and never uses the Session: requests wait in queue()
-// until its owner's run_next() answers them, one after another.
+// until its owner's run_next() answers them.
 class ApiServer final : private HttpHandler {
   public:
     // Takes the address. Throws Error (kInvalidInput) where it cannot be had.
@@ -73,6 +74,7 @@ class ApiServer final : private HttpHandler {
     HttpReply complete(const HttpRequest& given, HttpClient& client, const Endpoint& endpoint);
     HttpReply describe_model(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
     HttpReply use_text(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
+    HttpReply props(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
     HttpReply health(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
     HttpReply metrics_page(const HttpRequest& request, HttpClient& client, const Endpoint& endpoint);
 

@@ -49,7 +49,7 @@ double ServerMetrics::mean_answer_s() const {
     return n_answers_ > 0 ? seconds_ / static_cast<double>(n_answers_) : 0;
 }
 
-std::string ServerMetrics::text(std::size_t n_waiting, bool is_running, std::size_t most_waiting) const {
+std::string ServerMetrics::text(const AnswerQueue& queue) const {
     const std::lock_guard lock(mutex_);
     std::string text =
         "# HELP offstage_http_replies_total Replies, by path and status; 499: the client left before its answer was "
@@ -71,9 +71,12 @@ std::string ServerMetrics::text(std::size_t n_waiting, bool is_running, std::siz
                std::to_string(tokens_.reused_tokens));
     add_metric(text, "offstage_answer_tokens_total", "counter", "Tokens generated.",
                std::to_string(tokens_.answer_tokens));
-    add_metric(text, "offstage_queue_waiting", "gauge", "Requests that wait.", std::to_string(n_waiting));
-    add_metric(text, "offstage_queue_places", "gauge", "Requests that may wait.", std::to_string(most_waiting));
-    add_metric(text, "offstage_answering", "gauge", "1 while a request is answered.", is_running ? "1" : "0");
+    add_metric(text, "offstage_queue_waiting", "gauge", "Requests that wait.", std::to_string(queue.n_waiting()));
+    add_metric(text, "offstage_queue_places", "gauge", "Requests that may wait.", std::to_string(queue.most_waiting()));
+    add_metric(text, "offstage_answering", "gauge", "Requests that are being answered.",
+               std::to_string(queue.n_running()));
+    add_metric(text, "offstage_answering_places", "gauge", "Requests that are answered at a time.",
+               std::to_string(queue.most_together()));
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/serve/answer_queue.h"
 #include "engine/serve/answer_work.h"
 
 namespace offstage::engine {
@@ -23,7 +24,7 @@ class ServerMetrics {
     double mean_answer_s() const;  // 0: none yet
 
     // Prometheus' text format, version 0.0.4.
-    std::string text(std::size_t n_waiting, bool is_running, std::size_t most_waiting) const;
+    std::string text(const AnswerQueue& queue) const;
 
   private:
     mutable std::mutex mutex_;

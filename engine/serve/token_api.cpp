@@ -42,9 +42,9 @@ std::string piece_json(const std::string& bytes) {
 
 }  // namespace
 
-std::string model_props(const ModelSummary& model) {
+std::string model_props(const ModelSummary& model, std::size_t n_together) {
     return json_line({{"default_generation_settings", {{"n_ctx", model.context}}},
-                      {"total_slots", 1},
+                      {"total_slots", n_together},
                       {"model_alias", model.name},
                       {"modalities", {{"vision", false}, {"audio", false}}},
                       {"build_info", std::string("offstage ") + OFFSTAGE_VERSION}});

@@ -2,6 +2,7 @@
 // The endpoints about the model's text alone, which need no place in the queue: those of
 // llama.cpp's server, and Anthropic's count of tokens.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,8 @@
 
 namespace offstage::engine {
 
-std::string model_props(const ModelSummary& model);  // GET /props
+// GET /props; n_together: requests that are answered at a time.
+std::string model_props(const ModelSummary& model, std::size_t n_together);
 
 // The bodies of POST requests, and the body of the reply. Precondition: the model has a
 // text. Throw ApiError and Error. Long texts take their time: call them under an

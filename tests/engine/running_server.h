@@ -126,7 +126,7 @@ inline engine::GenerationRequest story(int max_tokens) {
 
 // By the metrics that the server shows.
 inline std::uint64_t n_replies(const engine::ApiServer& server) {
-    std::istringstream lines(server.metrics().text(0, false, 0));
+    std::istringstream lines(server.metrics().text(engine::AnswerQueue(0)));
     std::uint64_t n = 0;
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("offstage_http_replies_total{")) n += std::stoull(line.substr(line.rfind(' ')));

@@ -675,7 +675,7 @@ class TestServe : public QObject {
         }
         threads.clear();  // joined
         QCOMPARE(whole.load(), 25);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_demo->server().queue().is_running() && m_demo->server().queue().n_waiting() == 0,
+        QTRY_VERIFY_WITH_TIMEOUT(m_demo->server().queue().n_running() == 0 && m_demo->server().queue().n_waiting() == 0,
                                  kPatienceMs);
         const QJsonObject choice = choice_of_reply(m_demo->post(kChat, chat_body({{QStringLiteral("max_tokens"), 3}})));
         QCOMPARE(choice[QStringLiteral("message")][QStringLiteral("content")].toString().toStdString(), expected);

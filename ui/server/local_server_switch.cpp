@@ -168,7 +168,7 @@ void LocalServerSwitch::refreshCounts() {
         const engine::ServerMetrics& metrics = m_server->metrics();
         counts = {metrics.n_answers() - metrics.n_stopped(), m_server->queue().n_waiting()};
         // The engine's thread takes its request out of the queue in a moment.
-        if (isAnswering() && !m_server->queue().is_running() && counts.waiting > 0) {
+        if (isAnswering() && m_server->queue().n_running() == 0 && counts.waiting > 0) {
             --counts.waiting;
         }
     }
