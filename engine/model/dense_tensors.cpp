@@ -31,7 +31,7 @@ class TensorList {
         }
         if (a.qkv_bias) vector(TensorRole::kQkvBias, q_rows + 2 * kv_rows);
         if (a.qk_norm != QkNorm::kNone) {
-            const bool per_head = a.qk_norm == QkNorm::kPerHead;
+            const bool per_head = a.qk_norm != QkNorm::kFullWidth;
             vector(TensorRole::kQueryNorm, per_head ? a.head_dim : q_rows);
             vector(TensorRole::kKeyNorm, per_head ? a.head_dim : kv_rows);
         }

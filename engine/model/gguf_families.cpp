@@ -125,10 +125,13 @@ void configure_weights(GgufConfig& c) {
 
 void configure_deepseek2(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
-    const std::string temperature = c.key("attention.temperature_scale");  // Mistral Large 3
-    if (metadata.has(temperature)) {
-        throw Error(ErrorKind::kUnsupported,
-                    messages::scaled_attention_unsupported(metadata.source(), in_quotes(temperature)));
+    if (c.has("attention.temperature_scale")) {  // Mistral Large 3
+        json& scaling = c.config()["rope_scaling"];
+        if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+        c.take_into(scaling, "llama_4_scaling_beta", "attention.temperature_scale");
+        c.take_into(scaling, "original_max_position_embeddings",
+                    c.has("attention.temperature_length") ? "attention.temperature_length"
+                                                          : "rope.scaling.original_context_length");
     }
     configure_shared(c);
     configure_weights(c);
@@ -174,6 +177,24 @@ void configure_glm4(GgufConfig& c) {
     configure_weights(c);
     c.set("use_qk_norm", c.any_layer_has("attn_q_norm.weight"));
     c.take("rotary_dim", "rope.dimension_count");
+}
+
+void configure_hunyuan(GgufConfig& c) {
+    c.take("moe_topk", "expert_used_count");
+    c.take("intermediate_size", "expert_shared_feed_forward_length");
+}
+
+void configure_hy3(GgufConfig& c) {
+    std::int64_t n_dense = 0;
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();
+    while (n_dense < n_layers && !c.layer_has(n_dense, "ffn_gate_inp.weight")) ++n_dense;
+    c.set("first_k_dense_replace", n_dense);
+    // Files have the size of all shared experts together.
+    const std::string shared = c.key("expert_shared_feed_forward_length");
+    const std::int64_t of_one = c.metadata().integer(c.key("expert_feed_forward_length"), 1, std::int64_t{1} << 24);
+    c.set("num_shared_experts", c.metadata().integer(shared, 0, std::int64_t{1} << 32, of_one) / of_one, shared);
+    c.take("router_scaling_factor", "expert_weights_scale", 1.0);
+    c.take("route_norm", "expert_weights_norm", true);
 }
 
 void configure_ernie45(GgufConfig& c) {
@@ -350,6 +371,9 @@ std::span<const GgufFamily> gguf_families() {
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),
+        row(kHunyuanMoe, "hunyuan-moe", configure_hunyuan),
+        with_norm(row(kHy3, "hy_v3", configure_hy3), "ffn_norm", "exp_probs_b"),
+        row(kMistral4, "mistral4", configure_deepseek2),
         interleaved(row(kErnie45Moe, "ernie4_5-moe", configure_ernie45)),
         row(kExaoneMoe, "exaone-moe", configure_exaone),
         row(kBailingMoe2, "bailingmoe2", configure_bailing2),

@@ -65,8 +65,9 @@ std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, dou
 
 enum class QkNorm : std::uint8_t {
     kNone,
-    kPerHead,    // RMS over each head's head_dim, one weight for all heads
-    kFullWidth,  // RMS over all heads together
+    kPerHead,     // RMS over each head's head_dim, one weight for all heads
+    kFullWidth,   // RMS over all heads together
+    kTurnedHead,  // kPerHead, but behind the rotation
 };
 
 // Grouped-query attention.
@@ -89,6 +90,13 @@ struct GroupedQuerySpec {
     float scale = 0;  // of q . k
 };
 
+// Queries of token p are multiplied by 1 + beta log(1 + floor(p / context)): attention to
+// many tokens stays as sharp as to a few.
+struct QueryGrowth {
+    double beta = 0;  // 0: they are not
+    std::int64_t context = 1;
+};
+
 // Multi-head latent attention (DeepSeek-V2, section 2.1). The cache keeps the latent and
 // the rotated key of each token. Keys and values of the heads are never formed: their
 // projections are applied to the queries and to the outputs (the absorbed form).
@@ -103,6 +111,7 @@ struct LatentSpec {
     RopeSpec rope;                // dim: the rotated part of a query head, and of the one key
     bool interleaved = true;      // in the checkpoint: pairs of neighbours
     float scale = 0;
+    QueryGrowth growth;
     std::int64_t query_dim() const { return nope_dim + rope.dim; }
     std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
 };

@@ -73,6 +73,12 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
 
 // Frequencies stay as they are up to the model's context.
 void read_dynamic(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+    if (rope.has_value("alpha")) {  // Hunyuan's: the same frequencies at every length
+        if (result.dim <= 2) rope.reject("alpha", messages::more_than_one_pair_for_dynamic);
+        const auto dim = static_cast<double>(result.dim);
+        result.theta *= std::pow(rope.number("alpha", 1.0, 1e6), dim / (dim - 2));
+        return;
+    }
     result.dynamic_factor = rope.number("factor", 1.0, 1e6);
     result.dynamic_context = config.count(kContext, 1, kLongestContext);
     if (result.dim <= 2) rope.reject("rope_type", messages::more_than_one_pair_for_dynamic);
@@ -181,7 +187,8 @@ std::int64_t ConfigFields::stretched_context() const {
         const JsonFields rope = object(key);
         const std::string type = type_of(rope);
         const bool is_yarn = type == "yarn";
-        if (!is_yarn && ((type != "linear" && type != "dynamic") || !has_value(kContext))) return 0;
+        const bool is_other = type != "linear" && (type != "dynamic" || rope.has_value("alpha"));
+        if (!is_yarn && (is_other || !has_value(kContext))) return 0;
         const std::int64_t context =
             is_yarn ? original_context(*this, rope, kContext) : count(kContext, 1, kLongestContext);
         const double factor = is_yarn ? yarn_factor(*this, rope) : rope.number("factor", 1e-3, 1e6);

@@ -21,7 +21,8 @@ catalogue = json.loads((pathlib.Path(__file__).parent / "catalogue.json").read_t
 DEFAULTS = {"attention_bias": [False, True], "lm_head_bias": [False], "q_lora_rank": [None]}
 # Models that publish pictures as well keep the language model's sizes apart.
 RENAMED = {"Qwen3_5MoeForConditionalGeneration": "Qwen3_5MoeForCausalLM",
-           "Gemma4ForConditionalGeneration": "Gemma4ForCausalLM"}
+           "Gemma4ForConditionalGeneration": "Gemma4ForCausalLM",
+           "Mistral3ForConditionalGeneration": "Mistral4ForCausalLM"}
 
 
 def published(repository):

@@ -555,11 +555,6 @@
         <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; oder &quot;proportional&quot;</translation>
     </message>
     <message>
-        <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
-        <comment>scaled_attention_unsupported</comment>
-        <translation>%1: %2 ist vorhanden; das wird nicht unterstützt; erwartet: Attention, die an jeder Position gleich skaliert wird</translation>
-    </message>
-    <message>
         <source>a number above &quot;low_freq_factor&quot;</source>
         <comment>a_number_above_low_freq_factor</comment>
         <translation>eine Zahl über &quot;low_freq_factor&quot;</translation>
@@ -4183,6 +4178,11 @@
         <source>a multiple of %1 (%2)</source>
         <comment>a_multiple_of_key</comment>
         <translation>ein Vielfaches von %1 (%2)</translation>
+    </message>
+    <message>
+        <source>an integer from %1 to %2, or a list with the same one for each layer</source>
+        <comment>one_integer_for_all_layers</comment>
+        <translation>eine ganze Zahl von %1 bis %2 oder eine Liste mit derselben für jede Schicht</translation>
     </message>
 </context>
 <context>

@@ -555,11 +555,6 @@
         <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;linear&quot;, &quot;dynamic&quot;, &quot;yarn&quot;, &quot;longrope&quot;, &quot;llama3&quot; hoặc &quot;proportional&quot;</translation>
     </message>
     <message>
-        <source>%1: %2 is there, which is not supported; expected attention that is scaled alike at every position</source>
-        <comment>scaled_attention_unsupported</comment>
-        <translation>%1: có %2, không được hỗ trợ; cần attention có cùng tỉ lệ ở mọi vị trí</translation>
-    </message>
-    <message>
         <source>a number above &quot;low_freq_factor&quot;</source>
         <comment>a_number_above_low_freq_factor</comment>
         <translation>một số lớn hơn &quot;low_freq_factor&quot;</translation>
@@ -4183,6 +4178,11 @@
         <source>a multiple of %1 (%2)</source>
         <comment>a_multiple_of_key</comment>
         <translation>một bội số của %1 (%2)</translation>
+    </message>
+    <message>
+        <source>an integer from %1 to %2, or a list with the same one for each layer</source>
+        <comment>one_integer_for_all_layers</comment>
+        <translation>một số nguyên từ %1 đến %2, hoặc một danh sách có cùng số đó cho mọi lớp</translation>
     </message>
 </context>
 <context>

@@ -134,7 +134,8 @@ class TestCudaModelOnHost : public QObject {
     // and in several, and sequences that part.
     void layersOfOtherKinds_answerAsTheCpu_data() {
         QTest::addColumn<QString>("name");
-        for (const char* const name : {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32"}) {
+        for (const char* const name :
+             {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32", "hunyuan_moe_bf16", "mistral4_bf16"}) {
             QTest::newRow(name) << QString(name);
         }
     }
@@ -146,6 +147,7 @@ class TestCudaModelOnHost : public QObject {
         const QJsonObject golden = readJson(QString::fromStdString(request.model) + QStringLiteral("/golden.json"));
         const QJsonValue last = golden[QLatin1String("cases")].toArray().last();
         const std::vector<TokenId> tokens = tokensOf(last[QLatin1String("tokens")].toArray());
+        const double most = name.endsWith(QStringLiteral("_bf16")) ? 2e-2 : 1e-3;  // inputs of products are rounded
         auto model = loadModel(request);
         KvSequence whole = model->new_sequence();
         const auto step = [&](KvSequence& sequence, std::size_t first, std::size_t n) {
@@ -155,7 +157,7 @@ class TestCudaModelOnHost : public QObject {
             const auto row = static_cast<qsizetype>(first + n - 1);
             const double error = relativeError(model->forward().logits(),
                                                floatsOf(last[QLatin1String("logits")].toArray()[row].toArray()));
-            QVERIFY2(error < 1e-3, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+            QVERIFY2(error < most, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
         };
         const std::size_t n = std::min<std::size_t>(20, tokens.size() - 10);
         step(whole, 0, n);

@@ -265,13 +265,17 @@ class TestGguf : public QObject, GgufFixture {
     }
 
     // Mistral Large 3 comes as deepseek2.
-    void attentionScaledByPosition_isRefused() {
+    void attentionScaledByPosition_isRead() {
         const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
-        const QString error =
-            sentence_of([&] { specOf(deepseek, deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.1f)); });
-        QVERIFY2(error.contains(QStringLiteral("\"deepseek2.attention.temperature_scale\" is there, which is not "
-                                               "supported")),
-                 qPrintable(error));
+        const auto growth = [&](GgufWriter pairs) {
+            return std::get<LatentSpec>(specOf(deepseek, pairs).layers.front().attention).growth;
+        };
+        QCOMPARE(growth(deepseek.pairs()).beta, 0.0);
+        GgufWriter scaled = deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.5f);
+        QCOMPARE(growth(scaled).beta, 0.5);
+        QCOMPARE(growth(scaled).context,
+                 deepseek.header.metadata.integer("deepseek2.rope.scaling.original_context_length", 1, 1 << 20));
+        QCOMPARE(growth(scaled.add("deepseek2.attention.temperature_length", std::uint32_t{7})).context, 7);
     }
 
     // ------------------------------------ as other converters write them, above all

@@ -509,6 +509,10 @@ class TestModelConfig : public QObject {
         QTest::newRow("no layer_types") << lfm2 << R"("layer_types" |at least one layer of "full_attention")";
         QTest::newRow("a convolution of one token") << lfm2 + R"(, "conv_L_cache": 1)"
                                                     << R"("conv_L_cache" is 1|from 2 to 64)";
+        QTest::newRow("numbers of layers") << QByteArray(R"("architectures": ["HunYuanMoEV1ForCausalLM"],
+            "num_experts": 8, "moe_topk": [2, 3], )") +
+                                                  sizes
+                                           << R"("moe_topk" is a list of 2|with the same one for each layer)";
         const QByteArray gemma4 =
             R"("architectures": ["Gemma4ForCausalLM"], "hidden_size_per_layer_input": 0, )" + sizes;
         QTest::newRow("heads of a layer")
@@ -577,6 +581,9 @@ class TestModelConfig : public QObject {
         QTest::newRow("Ling's scores")
             << QByteArray(R"("architectures": ["BailingMoeV2ForCausalLM"], "score_function": "softmax", )") + sizes
             << R"("score_function" is "softmax"|expected "sigmoid")";
+        QTest::newRow("keys of other layers")
+            << QByteArray(R"("architectures": ["HunYuanMoEV1ForCausalLM"], "use_cla": true, )") + sizes
+            << R"("use_cla" is true|expected false)";
         QTest::newRow("ERNIE's biases") << QByteArray(
                                                R"("architectures": ["Ernie4_5_MoeForCausalLM"], "use_bias": true, )") +
                                                sizes

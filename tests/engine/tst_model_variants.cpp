@@ -163,10 +163,11 @@ class TestModelVariants : public QObject {
 
     void fusedExperts_computeTheSame_data() {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"grouped_bf16", "qwen2_moe_bf16", "qwen3_moe_bf16", "qwen3_moe_dense_layers_tied_bf16",
-                                 "olmoe_bf16", "glm4_moe_bf16", "glm4_moe_lite_bf16", "deepseek_v2_groups_bf16",
-                                 "deepseek_v3_bf16", "minimax_m2_bf16", "phimoe_bf16", "granite_moe_tied_bf16",
-                                 "granite_moe_shared_f32", "granite_hybrid_bf16", "lfm2_moe_bf16"}) {
+        for (const char* name :
+             {"grouped_bf16", "qwen2_moe_bf16", "qwen3_moe_bf16", "qwen3_moe_dense_layers_tied_bf16", "olmoe_bf16",
+              "glm4_moe_bf16", "glm4_moe_lite_bf16", "deepseek_v2_groups_bf16", "deepseek_v3_bf16", "minimax_m2_bf16",
+              "phimoe_bf16", "granite_moe_tied_bf16", "granite_moe_shared_f32", "granite_hybrid_bf16", "lfm2_moe_bf16",
+              "hunyuan_moe_bf16", "hy3_bf16"}) {
             QTest::newRow(name) << QString::fromLatin1(name);
         }
     }

@@ -23,11 +23,12 @@ from transformers import (DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCaus
                           Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
                           GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
+                          HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM, HYV3Config, HYV3ForCausalLM,
                           Lfm2MoeConfig, Lfm2MoeForCausalLM,
-                          MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
-                          Qwen3NextForCausalLM)
+                          Qwen3NextForCausalLM, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM)
 
 import deepseek_moe
 
@@ -61,7 +62,12 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
            "granitemoeshared": (GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM),
            "granitemoehybrid": (GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM),
+           "hunyuan_v1_moe": (HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM),
+           "hy_v3": (HYV3Config, HYV3ForCausalLM),
            "lfm2_moe": (Lfm2MoeConfig, Lfm2MoeForCausalLM),
+           "mistral4": (Mistral4Config, Mistral4ForCausalLM),
+           "sarvam_moe": (SarvamMoEConfig, Glm4MoeForCausalLM),
+           "solar_open": (SolarOpenConfig, SolarOpenForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
@@ -301,6 +307,44 @@ CASES = {
              norm_topk_prob=True, use_qk_norm=True, attention_bias=False, num_nextn_predict_layers=0,
              rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)),
         dict(v4=True, bailing=True)),
+    "hunyuan_moe_bf16": (
+        "hunyuan_v1_moe", torch.bfloat16,
+        dict(hidden_size=24, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2,
+             num_experts=6, moe_topk=2, intermediate_size=12, tie_word_embeddings=True,
+             rope_parameters=dict(rope_type="dynamic", rope_theta=100.0, alpha=20.0, factor=1.0)),
+        dict(v4=True, extra=dict(moe_topk=[2] * 2, moe_intermediate_size=[12] * 2, num_shared_expert=[1] * 2,
+                                 use_qk_norm=True, use_cla=False))),
+    "hy3_bf16": (
+        "hy_v3", torch.bfloat16,
+        dict(hidden_size=24, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+             num_experts=6, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=12, intermediate_size=28,
+             router_scaling_factor=2.8, rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, extra=dict(first_k_dense_replace=1, route_norm=True))),
+    "solar_open_bf16": (
+        "solar_open", torch.bfloat16,
+        dict(hidden_size=24, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2,
+             n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=12,
+             routed_scaling_factor=1.5, max_position_embeddings=256,
+             rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=2.0, original_max_position_embeddings=128)),
+        dict(v4=True, extra=dict(partial_rotary_factor=1.0))),
+    "sarvam_moe_bf16": (
+        "sarvam_moe", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+             n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=12,
+             intermediate_size=28, first_k_dense_replace=1, routed_scaling_factor=2.5,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, extra=dict(architectures=["SarvamMoEForCausalLM"], num_experts=6, num_shared_experts=1,
+                                 score_function="sigmoid", use_qkv_bias=False, use_bias=False))),
+    "mistral4_bf16": (
+        "mistral4", torch.bfloat16,
+        dict(hidden_size=24, q_lora_rank=14, kv_lora_rank=12, qk_nope_head_dim=6, qk_rope_head_dim=8, v_head_dim=8,
+             num_attention_heads=3, num_key_value_heads=3, num_hidden_layers=2, n_routed_experts=6,
+             num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=28,
+             max_position_embeddings=128,
+             rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=8.0, original_max_position_embeddings=16,
+                                  beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+                                  llama_4_scaling_beta=0.4)),
+        dict(longest=40, prompt=30)),
     "minimax_m2_bf16": (
         "minimax_m2", torch.bfloat16,
         dict(hidden_size=40, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
@@ -834,8 +878,10 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
             continue
         # Read back, so that the reference sees the rounded weights and the config that others will read.
         unpacked = {"quantization_config": Mxfp4Config(dequantize=True)} if CASES[name][3].get("mxfp4") else {}
-        model = CLASSES[CASES[name][0]][1].from_pretrained(folder, dtype=torch.float32, attn_implementation="eager",
-                                                           **unpacked).float()
+        config_class, model_class = CLASSES[CASES[name][0]]
+        if config_class is not model_class.config_class:  # another family's model
+            unpacked["config"] = config_class.from_pretrained(folder, attn_implementation="eager")
+        model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", **unpacked).float()
         if CASES[name][3].get("long"):
             use_long_positions(model)
         golden, figures = run(model.eval(), CASES[name][3])

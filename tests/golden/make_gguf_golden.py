@@ -20,11 +20,12 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "deepseek_v3_bf16", "olmoe_plain_bf16", "glm4_moe_bf16", "minimax_m2_bf16", "phimoe_plain_bf16", "dbrx_bf16",
           "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16", "gemma4_bf16", "granite_moe_bias_bf16",
           "qwen3_moe_bias_bf16", "qwen3_next_bf16", "dots1_bf16",
-          "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16"]
+          "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
+          "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16"]
 
 
 # The published checkpoint's name of the class, which the converter knows.
-PUBLISHED = {"PhimoeForCausalLM": "PhiMoEForCausalLM"}
+PUBLISHED = {"PhimoeForCausalLM": "PhiMoEForCausalLM", "Mistral4ForCausalLM": "Mistral3ForConditionalGeneration"}
 
 
 def convert(folder, target):
@@ -40,13 +41,27 @@ def convert(folder, target):
     if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there
         vocab = {str(i): i for i in range(config["text_config"]["vocab_size"])}
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
+    if config["model_type"] == "sarvam_moe":  # transformers' own class of that name has other keys than the converter reads
+        config["model_type"] = "sarvam_moe_as_published"
+    if config["model_type"] == "hunyuan_v1_moe":  # the converter stretches theta for the published numbers alone
+        dim, alpha = config["head_dim"], config.pop("rope_scaling")["alpha"]
+        config["rope_theta"] *= alpha ** (dim / (dim - 2))
     (folder / "config.json").write_text(json.dumps(config))
     cls = conversion.get_model_class(config["architectures"][0])
     cls.set_vocab = lambda self: None
     if config["architectures"] == ["Qwen3NextForCausalLM"]:
         cls.no_mtp = True  # the tiny model has no prediction layer
     ftype = gguf.LlamaFileType.ALL_F32 if folder.name.endswith("f32") else gguf.LlamaFileType.MOSTLY_BF16
-    cls(folder, ftype, target).write()
+    if config["model_type"] != "mistral4":
+        cls(folder, ftype, target).write()
+    else:
+        cls.Mistral4Model.set_vocab = lambda self: None
+        model = cls(folder, ftype, target).impl
+        # As the converter of Mistral's own format has them; that of transformers' leaves them out.
+        rope = config["rope_parameters"]
+        model.gguf_writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
+        model.gguf_writer.add_attn_temperature_length(rope["original_max_position_embeddings"])
+        model.write()
     print(target.name, target.stat().st_size)
 
 

@@ -2,7 +2,8 @@
 // (transformers: models/deepseek_v2, models/deepseek_v3; and the models' own): shared
 // experts, leading dense layers; since V2 latent attention and experts in groups.
 // GLM-4.7-Flash (transformers: models/glm4_moe_lite) is V3 with defaults of its own and a
-// list of its dense layers.
+// list of its dense layers. Mistral Small 4 (models/mistral4) is V3 with softmax scores
+// and queries that grow beyond the first context; Mistral Large 3 comes as V3 in GGUF.
 
 #include <cmath>
 
@@ -13,21 +14,34 @@
 namespace offstage::engine {
 namespace {
 
-enum class Version : std::uint8_t { kMoe16B, kV2, kV3, kGlmLite };
+enum class Version : std::uint8_t { kMoe16B, kV2, kV3, kGlmLite, kMistral4 };
 
 // V3 and its derivatives.
 constexpr bool is_v3(Version version) {
-    return version == Version::kV3 || version == Version::kGlmLite;
+    return version == Version::kV3 || version == Version::kGlmLite || version == Version::kMistral4;
+}
+
+// How Mistral has queries grow; it is among the keys of the positions.
+QueryGrowth read_growth(const ConfigFields& config) {
+    for (const char* const key : {"rope_scaling", "rope_parameters"}) {
+        if (!config.has_value(key)) continue;
+        const JsonFields rope = config.object(key);
+        if (!rope.has_value("llama_4_scaling_beta")) continue;
+        return {rope.number("llama_4_scaling_beta", 0, 1e3),
+                rope.integer("original_max_position_embeddings", 1, kLongestContext)};
+    }
+    return {};
 }
 
 LatentSpec read_attention(const ConfigFields& config, Version version) {
     const bool glm = version == Version::kGlmLite;
+    const bool mistral = version == Version::kMistral4;
     LatentSpec a;
     a.n_heads = config.count("num_attention_heads", 1, std::int64_t{1} << 16);
-    const std::int64_t default_rank = glm ? 768 : 1536;
+    const std::int64_t default_rank = glm ? 768 : mistral ? 1024 : 1536;
     a.query_rank = config.has("q_lora_rank") ? config.optional_dim("q_lora_rank", 0) : default_rank;
-    a.latent_dim = config.dim("kv_lora_rank", 512);
-    a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : 128);
+    a.latent_dim = config.dim("kv_lora_rank", mistral ? 256 : 512);
+    a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : mistral ? 64 : 128);
     a.value_dim = config.dim("v_head_dim", glm ? 256 : 128);
     const std::int64_t rotary = config.count("qk_rope_head_dim", 1, kMostHeadDim, 64);
     if (rotary % 2 != 0) config.reject("qk_rope_head_dim", messages::an_even_number_for_rope);
@@ -36,28 +50,34 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
     double softmax_factor = 1;
     a.rope = config.rope(rotary, 1e4, &softmax_factor);
     a.scale = static_cast<float>(softmax_factor / std::sqrt(static_cast<double>(a.query_dim())));
+    a.growth = read_growth(config);
     return a;
 }
 
 MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     const bool v3 = is_v3(version);
     const bool glm = version == Version::kGlmLite;
+    const bool mistral = version == Version::kMistral4;
     const char* const other_name = v3 ? "num_local_experts" : "num_experts";  // as transformers 5 may write it
     if (!v3) config.count("num_experts_per_tok", 1, kMostExperts);            // must be there
     MoeSpec moe = config.experts(spec,
                                  config.dim("moe_intermediate_size", glm  ? 1536
                                                                      : v3 ? 2048
                                                                           : 1407),
-                                 {other_name, "n_routed_experts"}, v3 && !glm ? 256 : 64, glm ? 4 : 8);
+                                 {other_name, "n_routed_experts"},
+                                 mistral      ? 128
+                                 : v3 && !glm ? 256
+                                              : 64,
+                                 glm || mistral ? 4 : 8);
     kernels::RouterSpec& router = moe.router;
     router.renormalise = config.flag("norm_topk_prob", v3);
-    router.scale = static_cast<float>(config.positive("routed_scaling_factor", glm ? 1.8 : v3 ? 2.5 : 1.0));
+    router.scale = static_cast<float>(config.positive("routed_scaling_factor", glm ? 1.8 : v3 && !mistral ? 2.5 : 1.0));
     if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
     const auto text_or = [&](const char* name, const char* otherwise) {
         return config.has_value(name) ? config.text(name) : std::string(otherwise);
     };
-    const std::string method = text_or("topk_method", v3 ? "noaux_tc" : "greedy");
-    const std::string scoring = text_or("scoring_func", v3 ? "sigmoid" : "softmax");
+    const std::string method = text_or("topk_method", mistral ? "group_limited_greedy" : v3 ? "noaux_tc" : "greedy");
+    const std::string scoring = text_or("scoring_func", v3 && !mistral ? "sigmoid" : "softmax");
     if (method != "greedy" && method != "group_limited_greedy" && method != "noaux_tc") {
         config.unsupported("topk_method", in_quotes(method), messages::topk_methods);
     }
@@ -68,8 +88,10 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     router.denominator_floor = 1e-20f;
     moe.selection_bias = method == "noaux_tc";
     if (method != "greedy") {
-        config.expert_groups(router, v3 && !glm ? 8 : 1, v3 && !glm ? 4 : 1);
-        router.group_score = method == "noaux_tc" ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
+        const bool grouped = version == Version::kV3;
+        config.expert_groups(router, grouped ? 8 : 1, grouped ? 4 : 1);
+        router.group_score =
+            method == "noaux_tc" || mistral ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
     }
     const std::int64_t n_shared =
         config.is_null("n_shared_experts") ? 0 : config.count("n_shared_experts", 0, 1024, v3 ? 1 : 2);
@@ -94,7 +116,10 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
     const auto count_or = [&](const char* name, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
         return config.has_value(name) ? config.count(name, least, most) : otherwise;
     };
-    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(), glm ? 1 : v3 ? 3 : 0);
+    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(),
+                                          glm                       ? 1
+                                          : version == Version::kV3 ? 3
+                                                                    : 0);
     const std::int64_t step = count_or("moe_layer_freq", 1, kMostLayers, 1);
     const auto listed = glm ? config.layers_of_type("mlp_layer_types", "dense", "sparse", spec.layers.size())
                             : std::optional<std::vector<bool>>();
@@ -103,7 +128,10 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
         layer.attention = attention;
         const bool is_dense = listed ? (*listed)[static_cast<std::size_t>(l)] : l < n_dense || l % step != 0;
         if (is_dense) {
-            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", glm ? 10240 : v3 ? 18432 : 11008)};
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", glm                       ? 10240
+                                                                     : version == Version::kV3 ? 18432
+                                                                     : v3                      ? 12288
+                                                                                               : 11008)};
         } else {
             layer.ffn = moe;
         }
@@ -163,5 +191,7 @@ const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3",   read_versi
                             deepseek_parts,          standard_expert, look_for_fused_experts};
 const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_version<Version::kGlmLite>,
                              deepseek_parts,           standard_expert, look_for_fused_experts};
+const Family kMistral4 = {"Mistral4ForCausalLM", "mistral4",      read_version<Version::kMistral4>,
+                          deepseek_parts,        standard_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

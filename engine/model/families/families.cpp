@@ -10,7 +10,8 @@ constexpr std::array kFamilies = {
     &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
     &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
     &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
-    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe};
+    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
+    &kSolarOpen,  &kHunyuanMoe, &kHy3,        &kMistral4};
 
 }  // namespace
 

@@ -96,6 +96,11 @@ extern const Family kDots1;
 extern const Family kErnie45Moe;
 extern const Family kExaoneMoe;
 extern const Family kBailingMoe2;
+extern const Family kSarvamMoe;
+extern const Family kSolarOpen;
+extern const Family kHunyuanMoe;
+extern const Family kHy3;
+extern const Family kMistral4;
 extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
@@ -153,7 +158,7 @@ std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::stri
 // Qwen3.5's text model, which Qwen3-Next has in most parts, too.
 void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
 std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor);
-// GLM-4.5's layers, which dots.llm1, EXAONE and Ling 2 have, too: dense ones, then sigmoid
+// GLM-4.5's layers, which dots.llm1, EXAONE, Ling 2 and others have, too: dense ones, then sigmoid
 // scores with a bias for the choice, and shared experts. What the configuration may leave
 // out:
 struct Glm4Defaults {
@@ -162,6 +167,8 @@ struct Glm4Defaults {
     std::int64_t n_shared = 1;
     std::int64_t n_dense = 1;
     const char* shared_key = "n_shared_experts";
+    const char* scale_key = "routed_scaling_factor";
+    double scale = 1;
 };
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
                       const Glm4Defaults& defaults);

@@ -1,6 +1,7 @@
 // GLM-4.5 to 4.7 (transformers: models/glm4_moe): leading dense layers, a shared expert,
 // sigmoid scores with a bias for the choice, rotary positions on a part of each head. The
-// prediction layers after the last layer are left out.
+// prediction layers after the last layer are left out. Solar Open (models/solar_open) is
+// the same without dense layers and norms of queries and keys.
 
 #include "engine/model/families/family.h"
 
@@ -17,6 +18,15 @@ void read_glm4(const ConfigFields& config, ModelSpec& spec) {
     read_glm4_layers(config, spec, attention, {});
 }
 
+void read_solar(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, {}, {});
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
+    if (config.flag("use_qk_norm", false)) config.unsupported("use_qk_norm", "true", "false");
+    GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e6);
+    attention.qkv_bias = config.flag("attention_bias", false);
+    read_glm4_layers(config, spec, attention, {.n_dense = 0});
+}
+
 }  // namespace
 
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
@@ -27,7 +37,7 @@ void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const Grouped
     moe.router.scoring = kernels::RouterScoring::kSigmoid;
     moe.router.renormalise = config.flag("norm_topk_prob", defaults.renormalise);
     moe.router.denominator_floor = 1e-20f;
-    moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1.0));
+    moe.router.scale = static_cast<float>(config.positive(defaults.scale_key, defaults.scale));
     moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
     config.expert_groups(moe.router, 1, 1);
     moe.shared_dim = config.count(defaults.shared_key, 0, 1024, defaults.n_shared) * spec.experts.ffn_dim;
@@ -54,5 +64,7 @@ std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& ten
 
 const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe",      read_glm4,
                          glm4_parts,           standard_expert, look_for_fused_experts};
+const Family kSolarOpen = {"SolarOpenForCausalLM", "solar_open",          read_solar, glm4_parts,
+                           standard_expert,        look_for_fused_experts};
 
 }  // namespace offstage::engine

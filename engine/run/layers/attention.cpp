@@ -1,5 +1,8 @@
 #include "engine/run/layers/attention.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace offstage::engine {
 namespace {
 
@@ -25,7 +28,7 @@ class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
                           std::int64_t layer, KvLayout::Place place, std::size_t rotation)
-        : place_(place), rotation_(rotation) {
+        : place_(place), rotation_(rotation), turns_first_(attention.qk_norm == QkNorm::kTurnedHead) {
         const auto norm_of = [&](const float* weight, std::int64_t dim) {
             return NormWeights{kernels::NormKind::kRms, weight, nullptr, dim, attention.qk_norm_eps};
         };
@@ -40,7 +43,7 @@ class GroupedQueryAttention final : public AttentionModule {
         }
         op_.bias = weights.vector(TensorRole::kQkvBias, layer);
         if (attention.qk_norm != QkNorm::kNone) {
-            const bool per_head = attention.qk_norm == QkNorm::kPerHead;
+            const bool per_head = attention.qk_norm != QkNorm::kFullWidth;
             const auto dim = [&](std::int64_t n_heads) { return (per_head ? 1 : n_heads) * attention.head_dim; };
             op_.query_norm = norm_of(weights.vector(TensorRole::kQueryNorm, layer), dim(attention.n_heads));
             op_.key_norm = norm_of(weights.vector(TensorRole::kKeyNorm, layer), dim(attention.n_kv_heads));
@@ -86,12 +89,27 @@ class GroupedQueryAttention final : public AttentionModule {
         op.attended = pieces.take(op.shape.output_width());
         op.projected = pieces.take(norm.dim);
         if (op.output_gate.data != nullptr) op.gate = pieces.take(op.shape.output_width());
-        step.device.submit(op);
+        if (turns_first_) {
+            run_turning_first(step.device, op);
+        } else {
+            step.device.submit(op);
+        }
     }
 
   private:
+    // What is stored first is turned alone; normed, it is stored once more in its place.
+    static void run_turning_first(Backend& device, ops::GroupedAttention op) {
+        const auto submit = [&](const auto& part) { device.submit(part); };
+        op.for_each_projection(submit);
+        submit(ops::RotateAndStore{op.layer, op.shape, op.segments, op.cos, op.sin, op.qkv, op.kv});
+        op.shape.rotary_dim = 0;
+        op.for_each_attention(submit);
+        op.for_each_output(submit);
+    }
+
     const KvLayout::Place place_;
     const std::size_t rotation_;
+    const bool turns_first_;
     ops::GroupedAttention op_;  // but for what a step has
 };
 
@@ -158,6 +176,8 @@ class LatentAttention final : public AttentionModule {
             query_input = query_down;
         }
         device.submit(ops::Multiply{query_up_, query_input, n, q});
+        const KvStep& kv = step.kv[place_.group];
+        grow_queries(device, kv, q);
         device.submit(ops::Multiply{latent_down_, step.normalised, n, latent});
         add_bias(step, latent_down_bias_, spec_.key_dim(), latent);
         device.submit(ops::NormPieces{norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent});
@@ -170,7 +190,6 @@ class LatentAttention final : public AttentionModule {
                                          .y = queries,
                                          .y_stride = shape_.query_width(),
                                          .y_head_stride = shape_.key_dim});
-        const KvStep& kv = step.kv[place_.group];
         const Rotation& rotation = step.rotations[rotation_];
         device.submit(ops::RotateAndStoreLatent{.layer = place_.layer,
                                                 .shape = shape_,
@@ -204,6 +223,22 @@ class LatentAttention final : public AttentionModule {
   private:
     NormWeights norm_of(const float* weight, std::int64_t dim) const {
         return {kernels::NormKind::kRms, weight, nullptr, dim, spec_.norm_eps};
+    }
+
+    void grow_queries(Backend& device, const KvStep& kv, float* q) const {
+        const auto& [beta, context] = spec_.growth;
+        if (beta == 0) return;
+        const std::int64_t width = spec_.n_heads * spec_.query_dim();
+        for (const AttentionSegment& segment : kv.segments) {
+            for (std::int64_t t = 0; t < segment.n_tokens;) {
+                const std::int64_t contexts = (segment.past + t) / context;
+                const std::int64_t end = std::min(segment.n_tokens, (contexts + 1) * context - segment.past);
+                const double factor = 1 + beta * std::log1p(static_cast<double>(contexts));
+                float* const first = q + (segment.first_row + t) * width;
+                if (contexts > 0) device.submit(ops::Scale{static_cast<float>(factor), (end - t) * width, first});
+                t = end;
+            }
+        }
     }
 
     const KvLayout::Place place_;
