@@ -401,6 +401,7 @@ const GgufFamily* find_row(std::string_view key) {
 const GgufFamily& gguf_family(const GgufMetadata& metadata) {
     const std::string_view key = metadata.text("general.architecture");
     if (const GgufFamily* const family = find_row(key)) return *family;
+    refuse_by_name(metadata.source(), key);
     std::string supported;
     for (const GgufFamily& family : gguf_families()) {
         supported += (supported.empty() ? "" : ", ") + std::string(family.key);

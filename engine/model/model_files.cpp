@@ -65,6 +65,7 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
         if (model_type == nullptr) fields.reject("architectures", one_name);
         const Family* const family = find_family(&Family::model_type, name_of_family(*model_type));
         if (family == nullptr) {
+            refuse_by_name(source, model_type->get_ref<const std::string&>());
             throw Error(ErrorKind::kUnsupported, messages::model_type_unsupported(source, describe(*model_type),
                                                                                   supported(&Family::model_type)));
         }
@@ -74,6 +75,7 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
     const auto architecture = list->front().get<std::string>();
     const Family* const family = find_family(&Family::architecture, architecture);
     if (family == nullptr) {
+        refuse_by_name(source, architecture);
         throw Error(ErrorKind::kUnsupported, messages::architecture_unsupported(source, in_quotes(architecture),
                                                                                 supported(&Family::architecture)));
     }

@@ -4180,6 +4180,51 @@
         <translation>ein Vielfaches von %1 (%2)</translation>
     </message>
     <message>
+        <source>%1: %2 is not supported: it needs %3, which Offstage does not have</source>
+        <comment>family_needs</comment>
+        <translation>%1: %2 wird nicht unterstützt: Dafür braucht es %3, und das hat Offstage nicht</translation>
+    </message>
+    <message>
+        <source>attention to tokens that a learned indexer chooses</source>
+        <comment>attention_by_an_indexer</comment>
+        <translation>Attention auf Token, die ein gelernter Indexer auswählt</translation>
+    </message>
+    <message>
+        <source>experts of two matrices with a squared ReLU</source>
+        <comment>experts_of_two_matrices</comment>
+        <translation>Experten aus zwei Matrizen mit quadrierter ReLU</translation>
+    </message>
+    <message>
+        <source>layers of Mamba-1</source>
+        <comment>layers_of_mamba1</comment>
+        <translation>Mamba-1-Schichten</translation>
+    </message>
+    <message>
+        <source>a delta rule with a decay for each channel</source>
+        <comment>a_decay_of_each_channel</comment>
+        <translation>eine Delta-Regel mit eigenem Zerfall für jeden Kanal</translation>
+    </message>
+    <message>
+        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
+        <comment>chunked_attention</comment>
+        <translation>Attention innerhalb von Abschnitten und Gewichte, die die Eingabe eines Experten multiplizieren</translation>
+    </message>
+    <message>
+        <source>values of another size than keys</source>
+        <comment>values_of_another_size</comment>
+        <translation>Werte von anderer Größe als die Schlüssel</translation>
+    </message>
+    <message>
+        <source>a gate for each head, and experts that are clamped in some layers</source>
+        <comment>gates_of_whole_heads</comment>
+        <translation>ein Gate für jeden Kopf und Experten, die in manchen Schichten begrenzt werden</translation>
+    </message>
+    <message>
+        <source>lightning attention</source>
+        <comment>lightning_attention</comment>
+        <translation>Lightning Attention</translation>
+    </message>
+    <message>
         <source>an integer from %1 to %2, or a list with the same one for each layer</source>
         <comment>one_integer_for_all_layers</comment>
         <translation>eine ganze Zahl von %1 bis %2 oder eine Liste mit derselben für jede Schicht</translation>

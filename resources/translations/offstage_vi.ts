@@ -4180,6 +4180,51 @@
         <translation>một bội số của %1 (%2)</translation>
     </message>
     <message>
+        <source>%1: %2 is not supported: it needs %3, which Offstage does not have</source>
+        <comment>family_needs</comment>
+        <translation>%1: %2 không được hỗ trợ: cần có %3, thứ mà Offstage không có</translation>
+    </message>
+    <message>
+        <source>attention to tokens that a learned indexer chooses</source>
+        <comment>attention_by_an_indexer</comment>
+        <translation>attention tới các token do một bộ chỉ mục học được chọn</translation>
+    </message>
+    <message>
+        <source>experts of two matrices with a squared ReLU</source>
+        <comment>experts_of_two_matrices</comment>
+        <translation>các chuyên gia gồm hai ma trận với ReLU bình phương</translation>
+    </message>
+    <message>
+        <source>layers of Mamba-1</source>
+        <comment>layers_of_mamba1</comment>
+        <translation>các lớp Mamba-1</translation>
+    </message>
+    <message>
+        <source>a delta rule with a decay for each channel</source>
+        <comment>a_decay_of_each_channel</comment>
+        <translation>quy tắc delta với hệ số suy giảm riêng cho từng kênh</translation>
+    </message>
+    <message>
+        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
+        <comment>chunked_attention</comment>
+        <translation>attention trong từng đoạn, và các trọng số nhân vào đầu vào của chuyên gia</translation>
+    </message>
+    <message>
+        <source>values of another size than keys</source>
+        <comment>values_of_another_size</comment>
+        <translation>các giá trị có kích thước khác với khóa</translation>
+    </message>
+    <message>
+        <source>a gate for each head, and experts that are clamped in some layers</source>
+        <comment>gates_of_whole_heads</comment>
+        <translation>một cổng cho mỗi đầu, và các chuyên gia bị giới hạn ở một số lớp</translation>
+    </message>
+    <message>
+        <source>lightning attention</source>
+        <comment>lightning_attention</comment>
+        <translation>Lightning Attention</translation>
+    </message>
+    <message>
         <source>an integer from %1 to %2, or a list with the same one for each layer</source>
         <comment>one_integer_for_all_layers</comment>
         <translation>một số nguyên từ %1 đến %2, hoặc một danh sách có cùng số đó cho mọi lớp</translation>

@@ -2,6 +2,7 @@
 // (tests/golden/make_family_golden.py), on every device, with the experts anywhere.
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/logits.h"
+#include "engine/model/model_files.h"
 #include "engine/run/beam_search.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
@@ -147,6 +149,35 @@ class TestFamilies : public QObject {
     QTemporaryDir cache_;
 
   private Q_SLOTS:
+    void knownFamily_isRefusedByWhatItNeeds_data() {
+        QTest::addColumn<QString>("needs");
+        const auto rows = [](const char* needs, const std::initializer_list<const char*>& names) {
+            for (const char* const name : names) QTest::newRow(name) << QString::fromLatin1(needs);
+        };
+        rows("attention to tokens that a learned indexer chooses",
+             {"DeepseekV32ForCausalLM", "deepseek_v32", "DeepseekV4ForCausalLM", "deepseek_v4", "GlmMoeDsaForCausalLM",
+              "glm_moe_dsa", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "Qwen4ExpForCausalLM",
+              "Qwen4ExpForConditionalGeneration", "qwen4_exp"});
+        rows("experts of two matrices with a squared ReLU", {"NemotronHForCausalLM", "nemotron_h"});
+        rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});
+        rows("a delta rule with a decay for each channel", {"KimiLinearForCausalLM", "kimi_linear"});
+        rows("attention within chunks, and weights that multiply an expert's input",
+             {"Llama4ForCausalLM", "Llama4ForConditionalGeneration", "llama4", "llama4_text"});
+        rows("values of another size than keys", {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "mimo_v2_flash"});
+        rows("a gate for each head", {"Step3p5ForCausalLM", "Step3p7ForConditionalGeneration", "step3p5"});
+        rows("lightning attention", {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax"});
+    }
+    void knownFamily_isRefusedByWhatItNeeds() {
+        QFETCH(QString, needs);
+        const std::string name = QTest::currentDataTag();
+        const bool is_class = std::isupper(static_cast<unsigned char>(name.front())) != 0;
+        const std::string config =
+            is_class ? "{\"architectures\": [\"" + name + "\"]}" : "{\"model_type\": \"" + name + "\"}";
+        const QString error = sentence_of([&] { parse_model_spec(config, "config.json"); });
+        QCOMPARE(error.left(error.indexOf(needs)),
+                 QStringLiteral("config.json: \"%1\" is not supported: it needs ").arg(QString::fromStdString(name)));
+    }
+
     void logits_matchTransformers_data() { eachFamily(); }
     void logits_matchTransformers() {
         QFETCH(QString, name);

@@ -118,6 +118,10 @@ extern const Family kGptOssMxfp4;  // kGptOss turns into it
 
 std::span<const Family* const> families();
 
+// For a class or model type of config.json, or an architecture of GGUF, that is not among
+// families(): throws Error (kUnsupported) with what it needs, if that is known.
+void refuse_by_name(const std::string& source, std::string_view name);
+
 // The number of a layer's experts in separate tensors: all of them, or 1 if each tensor
 // holds a matrix of every expert. Code that looks up tensors looks up those.
 std::int64_t experts_apart(const ModelSpec& spec, std::int64_t layer);

@@ -1,0 +1,50 @@
+// Families that are known by name, and what each needs that is not here.
+
+#include <algorithm>
+#include <array>
+
+#include "engine/error.h"
+#include "engine/model/families/family.h"
+#include "engine/model/model_messages.h"
+
+namespace offstage::engine {
+namespace {
+
+struct RefusedFamily {
+    const MessageCode<0>* lacks = nullptr;
+    // Classes and model types of config.json, general.architecture of GGUF.
+    std::array<std::string_view, 4> names;
+};
+
+constexpr std::array kRefused = {
+    RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV32ForCausalLM", "deepseek_v32", "deepseek32"}},
+    RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV4ForCausalLM", "deepseek_v4", "deepseek4"}},
+    RefusedFamily{&messages::attention_by_an_indexer, {"GlmMoeDsaForCausalLM", "glm_moe_dsa", "glm-dsa"}},
+    RefusedFamily{&messages::attention_by_an_indexer,
+                  {"MiniMaxM3VLForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "minimax-m3"}},
+    RefusedFamily{&messages::attention_by_an_indexer,
+                  {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4exp"}},
+    RefusedFamily{&messages::experts_of_two_matrices, {"NemotronHForCausalLM", "nemotron_h", "nemotron_h_moe"}},
+    RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},
+    RefusedFamily{&messages::a_decay_of_each_channel, {"KimiLinearForCausalLM", "kimi_linear", "kimi-linear"}},
+    RefusedFamily{&messages::chunked_attention,
+                  {"Llama4ForCausalLM", "Llama4ForConditionalGeneration", "llama4", "llama4_text"}},
+    RefusedFamily{&messages::values_of_another_size,
+                  {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "mimo_v2_flash", "mimo2"}},
+    RefusedFamily{&messages::gates_of_whole_heads,
+                  {"Step3p5ForCausalLM", "Step3p7ForConditionalGeneration", "step3p5", "step35"}},
+    RefusedFamily{&messages::lightning_attention,
+                  {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax", "minimax-01"}},
+};
+
+}  // namespace
+
+void refuse_by_name(const std::string& source, std::string_view name) {
+    const auto found = std::ranges::find_if(kRefused, [&](const RefusedFamily& family) {
+        return std::ranges::find(family.names, name) != family.names.end();
+    });
+    if (name.empty() || found == kRefused.end()) return;
+    throw Error(ErrorKind::kUnsupported, messages::family_needs(source, in_quotes(name), *found->lacks));
+}
+
+}  // namespace offstage::engine
