@@ -43,8 +43,12 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
 
     Progress advance(const Logits& logits) override {
         segments_.clear();
-        if (logits.chosen) sampler_.count_choice();
-        token_ = logits.chosen ? *logits.chosen : sampler_.sample(logits.possible, start_.tokens, allowed(constraint_));
+        end_long_thought();
+        const bool is_given = n_given_ < thought_end_.size();
+        if (logits.chosen || is_given) sampler_.count_choice();
+        token_ = is_given        ? thought_end_[n_given_++]
+                 : logits.chosen ? *logits.chosen
+                                 : sampler_.sample(logits.possible, start_.tokens, allowed(constraint_));
         if (token_ < 0) start_.text.throw_no_probabilities();
         std::optional<TokenChoice> choice;
         if (start_.request.n_alternatives >= 0) {
@@ -98,7 +102,10 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
                 std::move(calls)};
     }
     std::span<const Segment> next() const override { return segments_; }
-    TokenChooser* chooser() override { return constraint_ == nullptr ? this : nullptr; }
+    TokenChooser* chooser() override {
+        const bool may_be_given = has_bound() && (splitter_.in_thought() || n_given_ < thought_end_.size());
+        return constraint_ == nullptr && !may_be_given ? this : nullptr;
+    }
     void end(FinishReason reason) override { finish_ = reason; }
     ThoughtSplitter::Piece finish(GenerationResult& result) override {
         ThoughtSplitter::Piece rest = shown(splitter_.finish(finish_ != FinishReason::kEndOfTurn));
@@ -121,6 +128,13 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
     }
 
   private:
+    bool has_bound() const { return start_.request.max_thought_tokens > 0; }
+    // Once: where the model goes on thinking all the same, for example inside code, it may.
+    void end_long_thought() {
+        if (!has_bound() || !thought_end_.empty() || !splitter_.in_thought()) return;
+        if (thought_tokens_ >= start_.request.max_thought_tokens) thought_end_ = start_.text.end_of_thought(token_);
+    }
+
     std::optional<kernels::TokenRule> rule(int n_ahead) override {
         const auto n_tokens = static_cast<std::int64_t>(tokens_.size()) + n_ahead;
         if (n_ahead > 0 && start_.request.max_tokens > 0 && n_tokens >= start_.request.max_tokens) return std::nullopt;
@@ -176,6 +190,8 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
     bool strip_space_;
     std::size_t stripped_ = 0;  // removed leading spaces of the answer, which are not part of its text
     std::int64_t thought_tokens_ = 0;
+    std::vector<TokenId> thought_end_;  // GenerationRequest::max_thought_tokens
+    std::size_t n_given_ = 0;           // of these
     std::vector<TokenId> tokens_;
     std::vector<TokenChoice> choices_;
     std::optional<TokenChoice> end_choice_;

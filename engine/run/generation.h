@@ -68,6 +68,9 @@ struct GenerationRequest {
     // beam search or ignore_end.
     std::shared_ptr<const Grammar> grammar;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
+    // 0: no bound. After so many tokens of a thought its end is written, and the answer
+    // follows. With sampling of one answer.
+    int max_thought_tokens = 0;
     // Never choose tokens that end a turn, with every strategy: the answer has max_tokens
     // tokens unless it is stopped or the context is full. Its text after its natural end
     // is worthless; for measurements.

@@ -116,6 +116,25 @@ std::int64_t ModelText::least_tokens(const GenerationRequest& request, std::int6
     return std::max(of_text(all), static_cast<std::int64_t>(request.messages.size()));
 }
 
+void ModelText::append(const std::vector<ReplyPart>& parts, std::vector<TokenId>& tokens) const {
+    for (const ReplyPart& part : parts) {
+        if (part.marker >= 0) {
+            tokens.push_back(part.marker);
+        } else if (!part.text.empty()) {
+            const std::vector<TokenId> text = tokenizer().encode_after(tokens.empty() ? TokenId{-1} : tokens.back(),
+                                                                       part.text, text_.chat_template.get());
+            tokens.insert(tokens.end(), text.begin(), text.end());
+        }
+    }
+}
+
+std::vector<TokenId> ModelText::end_of_thought(TokenId before) const {
+    std::vector<TokenId> tokens = {before};
+    append(engine::end_of_thought(text_.thinking), tokens);
+    tokens.erase(tokens.begin());
+    return tokens;
+}
+
 std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& request) const {
     const Tokenizer& tokenizer = this->tokenizer();
     if (!request.raw && request.continue_last) {
@@ -127,15 +146,7 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
         std::vector<TokenId> tokens =
             render({request.messages.begin(), request.messages.end() - 1}, request.thinking, request.tools);
         const PromptEnd end = end_of_prompt(text_.thinking, tokens);
-        for (const ReplyPart& part : begun_reply(text_.thinking, begun, end)) {
-            if (part.marker >= 0) {
-                tokens.push_back(part.marker);
-                continue;
-            }
-            const std::vector<TokenId> text = tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(),
-                                                                     part.text, text_.chat_template.get());
-            tokens.insert(tokens.end(), text.begin(), text.end());
-        }
+        append(begun_reply(text_.thinking, begun, end), tokens);
         return tokens;
     }
     if (!request.raw) return render(request.messages, request.thinking, request.tools);

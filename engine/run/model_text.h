@@ -58,6 +58,8 @@ class ModelText {
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
+    std::vector<TokenId> end_of_thought(
+        TokenId before) const;  // the tokens from an open one, after `before`, to the answer
     PromptEnd end_of_prompt(const ThinkingFormat& format, std::span<const TokenId> prompt) const;
     // The form of answers that must be calls of the request's tools, or whose calls are of
     // strict tools; nullptr: there is none. Throws Error: kUnsupported where the model's
@@ -75,6 +77,7 @@ class ModelText {
 
   private:
     const Tokenizer& tokenizer() const;
+    void append(const std::vector<ReplyPart>& parts, std::vector<TokenId>& tokens) const;
     // Throws Error (kInvalidInput) for choices that the model does not offer.
     const std::vector<TemplateVariable>& variables_of(const std::string& thinking) const;
     void describe(TokenProbability& token) const;

@@ -32,10 +32,8 @@ constexpr FieldRule kAnthropicRules[] = {
     {"container", kInAnthropic, "[]", "this server runs no programs"},
     {"context_management", kInAnthropic, R"([{}, {"edits": []}])", "nothing is taken out of a conversation"},
     {"speed", kInAnthropic, R"(["standard"])"},
-    // ---- thinking. A budget is ignored: the model alone ends its thoughts, and max_tokens
-    // limits them together with the answer.
-    {"type", kInThinking, FieldRule::kRead},
-    {"budget_tokens", kInThinking, FieldRule::kHarmless},
+    // ---- thinking
+    {"type budget_tokens", kInThinking, FieldRule::kRead},
     {"display", kInThinking, R"(["summarized"])", "thoughts are shown as they are"},
     // ---- a message and its parts
     {"role content", kInAnthropicMessage, FieldRule::kRead},
@@ -60,11 +58,14 @@ constexpr FieldRule kAnthropicRules[] = {
 };
 
 // Without "thinking" Anthropic's models do not think.
-bool thinks(const RequestFields& fields) {
+bool read_thinking(const RequestFields& fields, GenerationRequest& answer) {
     const nlohmann::json& thinking = fields.object("thinking");
     if (thinking.empty()) return false;
     check_fields(thinking, RequestObject::kThinking, "thinking.");
-    const std::string type = RequestFields(thinking, "thinking.").text("type");
+    const RequestFields of_thinking(thinking, "thinking.");
+    const std::string type = of_thinking.text("type");
+    answer.max_thought_tokens =
+        static_cast<int>(of_thinking.integer("budget_tokens", 1, std::numeric_limits<int>::max(), 0));
     if (type != "enabled" && type != "adaptive" && type != "disabled") {
         refuse_field("thinking.type", type, "enabled, adaptive or disabled");
     }
@@ -90,8 +91,8 @@ ApiRequest parse_anthropic(std::string_view body, bool is_count) {
     ApiRequest request;
     read_common(request, fields, false);
     request.stop = stops_of(fields, "stop_sequences");
-    request.think = thinks(fields);
     GenerationRequest answer;
+    request.think = read_thinking(fields, answer);
     answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = effort_of(fields);
     answer.grammar = anthropic_form(fields, body);

@@ -189,4 +189,12 @@ std::vector<ReplyPart> begun_reply(const ThinkingFormat& format, const ChatMessa
     return {{begun.content, -1}};
 }
 
+std::vector<ReplyPart> end_of_thought(const ThinkingFormat& format) {
+    const ChatMessage begun{Role::kAssistant, {}, "."};
+    std::vector<ReplyPart> parts = begun_reply(format, begun, PromptEnd::kInThought);
+    if (format.kind == ThinkingFormat::Kind::kHarmony) parts.erase(parts.begin(), parts.begin() + 3);
+    if (!parts.empty() && parts.front().text.starts_with('.')) parts.front().text.erase(0, 1);
+    return parts;
+}
+
 }  // namespace offstage::engine

@@ -66,5 +66,7 @@ struct ReplyPart {
     TokenId marker = -1;  // ... or, if not -1, this token
 };
 std::vector<ReplyPart> begun_reply(const ThinkingFormat& format, const ChatMessage& begun, PromptEnd end);
+// What follows an open thought up to the answer.
+std::vector<ReplyPart> end_of_thought(const ThinkingFormat& format);
 
 }  // namespace offstage::engine

@@ -434,6 +434,7 @@ class TestServeApis : public QObject {
             {"role": "user", "content": "Hi"}], "stop_sequences": ["no"], "thinking": {"type": "enabled",
             "budget_tokens": 1024}})");
         QCOMPARE(request.think, std::optional(true));
+        QCOMPARE(request.prompt_of(0).max_thought_tokens, 1024);
         AnthropicReply whole(request, {"m", "1", 2}), streamed(request, {"m", "1", 2});
         OllamaReply lines(request, {"m", "1", 2});
         std::string events = streamed.begin(), ollama;

@@ -577,6 +577,55 @@ class TestThinking : public QObject {
         QCOMPARE(begun_text(ThinkingModel(kPlain, {}), plain, PromptEnd::kReply), std::string("Yes"));
     }
 
+    // After such an end the model is to write its answer.
+    void endsOfThoughts_endThem() {
+        for (const ThinkingModel& family : {qwen(), harmony(), gemma()}) {
+            ThoughtSplitter splitter(family.format);
+            const auto push = [&](const ReplyPart& part) {
+                if (part.marker >= 0) {
+                    splitter.push(part.marker, family.tokenizer->piece_bytes(part.marker));
+                    return;
+                }
+                for (const TokenId token : family.tokenizer->encode(part.text))
+                    splitter.push(token, family.tokenizer->piece_bytes(token));
+            };
+            const ChatMessage open{Role::kAssistant, "", "Let me see.", true};
+            for (const ReplyPart& part : begun_reply(family.format, open, PromptEnd::kReply)) push(part);
+            QVERIFY(splitter.in_thought());
+            for (const ReplyPart& part : end_of_thought(family.format)) push(part);
+            QVERIFY(!splitter.in_thought());
+            push({"Four", -1});
+            splitter.finish();
+            QVERIFY(splitter.thought().ends_with("me see."));
+            QVERIFY2(splitter.answer().ends_with("Four"), splitter.answer().c_str());
+        }
+    }
+
+    void aSession_endsALongThought() {
+        const ThinkingDemo demo;
+        LoadRequest load;
+        load.model = demo.path().string();
+        const auto session = Session::create();
+        session->load(load, {}, {});
+        GenerationRequest request;
+        request.messages = {{Role::kUser, "What is 3 plus 4?"}};
+        request.sampler.temperature = 0;
+        request.ignore_end = true;
+        request.max_tokens = 20;
+        const GenerationResult free = session->generate(request, {}, {});
+        QVERIFY(free.thought_is_open);
+        request.max_thought_tokens = 3;
+        const GenerationResult bound = session->generate(request, {}, {});
+        QVERIFY(!bound.thought_is_open);
+        QVERIFY(bound.thought_tokens < 20);
+        QVERIFY(!bound.text.empty());
+        QCOMPARE(bound.tokens.size(), std::size_t{20});
+        QVERIFY(std::equal(bound.tokens.begin(), bound.tokens.begin() + 3, free.tokens.begin()));
+        QVERIFY(bound.tokens != free.tokens);
+        request.max_thought_tokens = 20;  // not reached
+        QCOMPARE(session->generate(request, {}, {}).tokens, free.tokens);
+    }
+
     void aSession_thinks_andContinues() {
         const ThinkingDemo demo;
         LoadRequest load;
