@@ -423,7 +423,7 @@ class TestAnswerBatch : public QObject {
         }
     }
 
-    // A re-plan that leaves room for one conversation, and back, between the steps of three.
+    // A re-plan leaves less room than four answers hold: the newest wait.
     void replan_whileSeveralRun_data() {
         QTest::addColumn<QString>("device");
         for (const char* const device : {"cpu", kEmulatedCard}) QTest::addRow("%s", device) << QString(device);
@@ -434,28 +434,23 @@ class TestAnswerBatch : public QObject {
         load.kept_context = 3 * kKeptTokensEach;
         LocalSession session, other;
         open(load, {&session, &other});
-        std::vector<Asked> all(3);
-        for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)].request = request(i, 150, 330);
-        const auto replan = [&](std::int64_t kept) {
-            ReplanRequest asked;
-            asked.kept_context = kept;
-            session.replan(asked);
-        };
+        std::vector<Asked> all(4);
+        for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = request(i, 150, 330);
+        std::int64_t n_held = 0;
         all[0].on_delta = [&](const TextDelta& delta) {
-            if (delta.n_tokens == 200) replan(0);
+            if (delta.n_tokens != 300) return;
+            n_held = nHeld(session);
+            ReplanRequest less;
+            less.kept_context = 0;
+            session.replan(less);
         };
-        std::size_t n = 0;
-        session.generate_together(
-            [&]() -> std::optional<AnswerCall> {
-                if (n == 3) return std::nullopt;
-                return all[n++].call();
-            },
-            3);
+        makeTogether(session, all, 4);
         session.advance({});
         QCOMPARE(session.replans().size(), std::size_t{1});
         QVERIFY2(session.replans().back().state == ReplanState::kDone,
                  session.replans().back().problem.english().c_str());
         QCOMPARE(session.snapshot().kept_context, 0);
+        QVERIFY(n_held > session.model()->kv().pool(0).n_blocks());
         COMPARE_WITH_ALONE(all, other);
     }
 
