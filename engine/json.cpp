@@ -79,6 +79,9 @@ class Builder final : public nlohmann::json_sax<json> {
         count();
         const auto [at, is_new] = open_.back()->emplace(name, nullptr);
         if (!is_new) throw Error(ErrorKind::kInvalidModel, messages::json_key_twice(source_, in_quotes(name)));
+        if (open_.back()->size() > limits_.max_keys) {
+            throw Error(ErrorKind::kInvalidModel, messages::json_too_many_keys(source_, limits_.max_keys));
+        }
         of_key_ = &*at;
         return true;
     }

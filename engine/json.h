@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ namespace offstage::engine {
 struct JsonLimits {
     std::size_t max_depth = 64;          // nested lists and objects
     std::size_t max_values = 4'000'000;  // keys, strings, numbers ... together: about 16 to 100 bytes of memory each
+    std::size_t max_keys = std::numeric_limits<std::size_t>::max();  // of one object
 };
 
 // Parses one JSON document. Stricter than nlohmann::json::parse: it also rejects a key

@@ -30,7 +30,9 @@ class CutAnswer {
         }
         if (delta.choice.has_value()) waiting_.push_back({n_text_, *delta.choice});
         n_text_ += delta.text.size();
-        AnswerPiece shown = piece(stops_.push(delta.text));
+        std::string text = stops_.push(delta.text);
+        if (!delta.calls.empty()) text += stops_.finish();  // no stop text goes on across a call
+        AnswerPiece shown = piece(std::move(text));
         shown.calls = delta.calls;
         return shown;
     }
@@ -136,12 +138,16 @@ class OneAnswer {
         echo({});
         emit_(std::move(piece));
     }
-    // What the end of the answer has added to its calls.
+    // What the end of the answer has added to its calls, and those that it has added.
     std::vector<ToolCallDelta> rest_of(const std::vector<ToolCall>& calls) const {
         std::vector<ToolCallDelta> rest;
-        for (std::size_t i = 0; i < shown_arguments_.size() && i < calls.size(); ++i) {
+        for (std::size_t i = 0; i < calls.size(); ++i) {
             const std::string& arguments = calls[i].arguments;
-            if (arguments.size() > shown_arguments_[i]) rest.push_back({i, {}, arguments.substr(shown_arguments_[i])});
+            if (i >= shown_arguments_.size()) {
+                rest.push_back({i, calls[i].name, arguments});
+            } else if (arguments.size() > shown_arguments_[i]) {
+                rest.push_back({i, {}, arguments.substr(shown_arguments_[i])});
+            }
         }
         return rest;
     }

@@ -15,9 +15,13 @@ void refuse_field(const std::string& field, const nlohmann::json& value, const s
 
 nlohmann::json parse_body(std::string_view body) {
     constexpr std::size_t kMostValues = 2'000'000;
+    // An ordered_json of the same body, as several readers make one, looks at all keys of
+    // an object for each further one.
+    constexpr std::size_t kMostKeys = 2048;
     nlohmann::json object;
     try {
-        object = parse_json(body, "The request's body", {.max_depth = 32, .max_values = kMostValues});
+        object =
+            parse_json(body, "The request's body", {.max_depth = 32, .max_values = kMostValues, .max_keys = kMostKeys});
     } catch (const Error& error) {
         throw api_error_of(400, error);
     }

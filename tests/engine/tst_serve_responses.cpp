@@ -190,6 +190,24 @@ class TestServeResponses : public QObject {
                  QString());
     }
 
+    void keysOfAnObject_haveALimit() {
+        const auto body = [](int n) {
+            std::string keys;
+            for (int i = 0; i < n; ++i) keys += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\": 0";
+            return R"({"input": "Hi", "metadata": {)" + keys + "}}";
+        };
+        QCOMPARE(parse_responses_request(body(2048)).repeated["metadata"].size(), std::size_t{2048});
+        try {
+            static_cast<void>(parse_responses_request(body(2049)));
+            QFAIL("taken");
+        } catch (const ApiError& error) {
+            QCOMPARE(error.status(), 400);
+            const QString message = QString::fromUtf8(error.what());
+            QVERIFY2(message.contains(QStringLiteral("an object holds more than 2048 keys; expected fewer")),
+                     error.what());
+        }
+    }
+
     // The items of a turn are one message of a template.
     void items_becomeMessages() {
         const std::vector<ChatMessage> messages = parse_responses_request(R"({"instructions": "A", "input": [
@@ -287,18 +305,40 @@ class TestServeResponses : public QObject {
         }
     }
 
-    // The end of an answer may close a call.
-    void whatTheEndAddsToACall_isStreamed() {
+    // The end of an answer may close a call, and find one in a thought that was none.
+    void whatTheEndAddsToCalls_isStreamed() {
         Scripted session;
         TextDelta delta;
         delta.calls = {{0, "now", "{}"}, {1, "weather", R"({"city": "Ulm")"}};
         session.deltas.push_back(delta);
-        session.result.tool_calls = {{"", "now", "{}"}, {"", "weather", R"({"city": "Ulm"})"}};
+        session.result.tool_calls = {
+            {"", "now", "{}"}, {"", "weather", R"({"city": "Ulm"})"}, {"", "zone", R"({"of": "Ulm"})"}};
         const auto [events, whole] = replies_of(session, parse_responses_request(R"({"input": "Hi"})"));
         const QJsonArray output = whole[QStringLiteral("output")].toArray();
+        QCOMPARE(output.size(), qsizetype{3});
         QCOMPARE(output[0][QStringLiteral("arguments")].toString(), QStringLiteral("{}"));
         QCOMPARE(output[1][QStringLiteral("arguments")].toString(), QStringLiteral(R"({"city": "Ulm"})"));
+        QCOMPARE(output[2][QStringLiteral("name")].toString(), QStringLiteral("zone"));
+        QCOMPARE(output[2][QStringLiteral("arguments")].toString(), QStringLiteral(R"({"of": "Ulm"})"));
         QCOMPARE(response_in(events)[QStringLiteral("output")].toArray(), output);
+    }
+
+    // What is held back as a possible stop text comes before a call, which the end closes.
+    void textBeforeACall_isNotHeldBackBehindIt() {
+        Scripted session;
+        TextDelta text, call;
+        text.text = "I look";
+        call.calls = {{0, "weather", R"({"city": "Ulm")"}};
+        session.deltas = {text, call};
+        session.result.tool_calls = {{"", "weather", R"({"city": "Ulm"})"}};
+        ApiRequest request = parse_responses_request(R"({"input": "Hi"})");
+        request.stop = {"look out"};
+        const auto [events, whole] = replies_of(session, request);
+        const QJsonArray output = response_in(events)[QStringLiteral("output")].toArray();
+        QCOMPARE(output.size(), qsizetype{2});
+        QCOMPARE(output[0][QStringLiteral("content")][0][QStringLiteral("text")].toString(), QStringLiteral("I look"));
+        QCOMPARE(output[1][QStringLiteral("arguments")].toString(), QStringLiteral(R"({"city": "Ulm"})"));
+        QCOMPARE(whole[QStringLiteral("output")].toArray(), output);
     }
 
     void failure_isAnEventOfTheSameStream() {
