@@ -44,6 +44,7 @@ void configure_any(const GgufFamily& family, GgufConfig& c, std::vector<Message>
     c.take("num_experts_per_tok", "expert_used_count");
     configure_gguf_rope(c);
     c.set("num_hidden_layers", count_gguf_layers(c, notes), c.key("block_count"));
+    metadata.integer(c.key("expert_used_count"), 1, kMostExperts);  // must be there: a family's default is one model's
 
     // Sizes that some files leave to the tensors.
     if (const auto* const down = c.shape_in_a_layer("ffn_down_exps.weight"); down != nullptr && down->size() == 3) {
@@ -129,7 +130,7 @@ void configure_deepseek2(GgufConfig& c) {
         json& scaling = c.config()["rope_scaling"];
         if (scaling.is_null()) scaling = {{"rope_type", "default"}};
         c.take_into(scaling, "llama_4_scaling_beta", "attention.temperature_scale");
-        c.take_into(scaling, "original_max_position_embeddings",
+        c.take_into(scaling, "llama_4_scaling_context",
                     c.has("attention.temperature_length") ? "attention.temperature_length"
                                                           : "rope.scaling.original_context_length");
     }

@@ -275,7 +275,25 @@ class TestGguf : public QObject, GgufFixture {
         QCOMPARE(growth(scaled).beta, 0.5);
         QCOMPARE(growth(scaled).context,
                  deepseek.header.metadata.integer("deepseek2.rope.scaling.original_context_length", 1, 1 << 20));
-        QCOMPARE(growth(scaled.add("deepseek2.attention.temperature_length", std::uint32_t{7})).context, 7);
+        scaled.add("deepseek2.attention.temperature_length", std::uint32_t{7});
+        QCOMPARE(growth(scaled).context, 7);
+        // YaRN's context stays its own.
+        const ModelSpec with = specOf(deepseek, scaled), without = specOf(deepseek, deepseek.pairs());
+        QVERIFY(!without.rope().frequency_scale.empty());
+        QVERIFY(with.rope() == without.rope());
+        QCOMPARE(with.max_context, without.max_context);
+    }
+
+    // Configurations have defaults there: Hunyuan's is one expert.
+    void expertsPerToken_mustBeThere() {
+        for (const auto& [name, family] :
+             {std::pair("hunyuan_moe_bf16", "hunyuan-moe"), std::pair("qwen3_moe_bf16", "qwen3moe")}) {
+            const GgufParts parts(QString::fromLatin1(name));
+            const std::string key = std::string(family) + ".expert_used_count";
+            const GgufWriter writer = parts.pairs().remove(key);
+            const QString error = sentence_of([&parts, &writer] { specOf(parts, writer); });
+            QVERIFY2(error.contains(QString::fromStdString("\"" + key + "\" is missing; expected")), qPrintable(error));
+        }
     }
 
     // ------------------------------------ as other converters write them, above all

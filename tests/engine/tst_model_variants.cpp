@@ -181,6 +181,15 @@ class TestModelVariants : public QObject {
         QCOMPARE(differenceFromGolden(name), QString());
     }
 
+    // Experts are as wide as the shared one then.
+    void hunyuan_withoutAWidthOfItsExperts_computesTheSame() {
+        const QString name = QStringLiteral("hunyuan_moe_bf16");
+        ChangedModel model(tinyModel(name));
+        model.config[QLatin1String("moe_intermediate_size")] = QJsonValue(QJsonValue::Null);
+        QVERIFY(model.write(folder()));
+        QCOMPARE(differenceFromGolden(name), QString());
+    }
+
     // Kimi-K2's config.json: DeepseekV3ForCausalLM, but a different model_type.
     void kimi_isADeepseek() {
         const QString name = QStringLiteral("deepseek_v3_bf16");

@@ -21,14 +21,16 @@ constexpr bool is_v3(Version version) {
     return version == Version::kV3 || version == Version::kGlmLite || version == Version::kMistral4;
 }
 
-// How Mistral has queries grow; it is among the keys of the positions.
+// How Mistral has queries grow; it is among the keys of the positions. In GGUF the context
+// may be another one than YaRN's.
 QueryGrowth read_growth(const ConfigFields& config) {
     for (const char* const key : {"rope_scaling", "rope_parameters"}) {
         if (!config.has_value(key)) continue;
         const JsonFields rope = config.object(key);
         if (!rope.has_value("llama_4_scaling_beta")) continue;
+        const char* const own = "llama_4_scaling_context";
         return {rope.number("llama_4_scaling_beta", 0, 1e3),
-                rope.integer("original_max_position_embeddings", 1, kLongestContext)};
+                rope.integer(rope.has_value(own) ? own : "original_max_position_embeddings", 1, kLongestContext)};
     }
     return {};
 }

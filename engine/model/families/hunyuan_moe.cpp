@@ -11,10 +11,11 @@
 namespace offstage::engine {
 namespace {
 
-// A number for all layers, or a list with the same one for each.
+// A number for all layers, or a list with the same one for each; null counts as absent.
 std::int64_t number_of_layers(const ConfigFields& config, const char* key, std::int64_t most, std::int64_t otherwise) {
+    if (!config.has_value(key)) return otherwise;
     const nlohmann::json* const found = config.find(key);
-    if (found == nullptr || !found->is_array()) return config.count(key, 1, most, otherwise);
+    if (!found->is_array()) return config.count(key, 1, most);
     const bool is_one = !found->empty() && std::ranges::all_of(*found, [&](const nlohmann::json& of_layer) {
         return of_layer.is_number_unsigned() && of_layer == found->front();
     });
