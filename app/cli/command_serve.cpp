@@ -31,7 +31,9 @@ engine::ApiServerSettings settings_of(const ServeOptions& options) {
     settings.listen = options.listen;
     settings.origins = options.origins;
     settings.most_waiting = static_cast<std::size_t>(options.queue);
-    settings.most_together = static_cast<std::size_t>(options.parallel);
+    // Machines make one answer at a time; between two of them they are joined again, and
+    // their notes printed.
+    settings.most_together = options.model.nodes.empty() ? static_cast<std::size_t>(options.parallel) : 1;
     if (options.token_file.empty()) {
         settings.token = engine::make_token();
     } else {
@@ -58,7 +60,7 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
                 "Requests that may wait while others are answered; further ones get 503");
     add_checked(command, "--parallel", options.parallel, CLI::Range(1, 16),
                 "Requests that are answered at a time. They share the KV cache and their steps: together more tokens a "
-                "second, each fewer. While machines are joined one after another is answered");
+                "second, each fewer. With --node requests are answered one after another");
     add_context_option(command, options.model, kModelContext);
     add_template_option(command, options.model.chat_template);
     add_run_options(command, options.model, true);
