@@ -32,8 +32,7 @@ AnswerBatch::AnswerBatch(const SessionParts& parts, int most)
       most_(static_cast<std::size_t>(std::max(1, most))),
       rows_together_(rows_together(parts.model.request())),
       steps_(parts) {
-    // A re-plan that makes the KV cache smaller.
-    parts_.conversation.set_last_resort([this] { return between_steps_ && set_aside_newest(); });
+    parts_.conversation.set_last_resort([this] { return set_aside_newest(); });
 }
 
 AnswerBatch::~AnswerBatch() {
@@ -54,7 +53,12 @@ void AnswerBatch::run(const NextAnswerFn& next) {
     while (true) {
         end_stopped();
         finish_ended();
-        take(next);
+        try {
+            take(next);
+        } catch (...) {  // of `next`
+            fail_all();
+            throw;
+        }
         if (running_.empty()) return;
         try {
             read();
@@ -94,17 +98,11 @@ bool AnswerBatch::may_join(const AnswerCall& call) const {
     });
 }
 
-void AnswerBatch::begin_step(bool goes_on) {
-    between_steps_ = true;
-    steps_.begin(goes_on);
-    between_steps_ = false;
-}
-
 // A slice of one prompt; then it is the next one's turn.
 void AnswerBatch::read() {
     const auto reads = [](const auto& answer) { return !answer->ended() && answer->reads(); };
     if (std::ranges::none_of(running_, reads)) return;
-    begin_step(false);
+    steps_.begin();
     const auto last = std::ranges::find_if(running_, [&](const auto& one) { return one.get() == last_read_; });
     auto found = last == running_.end() ? running_.end() : std::find_if(last + 1, running_.end(), reads);
     if (found == running_.end()) found = std::ranges::find_if(running_, reads);
@@ -133,7 +131,7 @@ void AnswerBatch::write() {
         if (!answer->ended() && !answer->reads()) turns_.push_back(answer.get());
     }
     while (!turns_.empty()) {
-        begin_step(running_.size() == 1);
+        steps_.begin(running_.size() == 1);
         together_.clear();
         segments_.clear();
         std::erase_if(turns_, [&](RunningAnswer* answer) {
@@ -188,8 +186,10 @@ bool AnswerBatch::set_aside_newest() {
     return true;
 }
 
-// `alone`: how an answer ends for which there is no room although no other runs.
+// `alone`: how an answer ends for which there is no room although no other runs. Its step
+// is tried again otherwise.
 void AnswerBatch::make_room(RunningAnswer& answer, FinishReason alone) {
+    if (std::ranges::any_of(running_, [](const auto& one) { return one->ended(); })) return finish_ended();
     if (!set_aside_newest()) answer.end(alone);
 }
 
@@ -228,7 +228,6 @@ void AnswerBatch::finish_ended() {
 }
 
 void AnswerBatch::fail_all() {
-    between_steps_ = false;
     for (auto* const answers : {&running_, &aside_}) {
         for (const auto& answer : *answers) answer->fail(std::current_exception());
     }

@@ -31,13 +31,12 @@ class AnswerBatch {
     AnswerBatch& operator=(const AnswerBatch&) = delete;
 
     // Makes the answers that `next` gives, in that order and up to `most` at a time, until
-    // it has none and all have ended.
+    // it has none and all have ended. Throws what `next` throws, after all have ended with it.
     void run(const NextAnswerFn& next);
 
   private:
     void take(const NextAnswerFn& next);
     bool may_join(const AnswerCall& call) const;
-    void begin_step(bool goes_on);
     void read();
     void write();
     void write_together();
@@ -56,7 +55,6 @@ class AnswerBatch {
     std::vector<std::unique_ptr<RunningAnswer>> aside_;    // newer than these; the oldest first
     std::optional<AnswerCall> waiting_;                    // the next one, while it cannot join the running ones
     std::int64_t n_places_ = 0;                            // answers that ended since one was set aside
-    bool between_steps_ = false;
     const RunningAnswer* last_read_ = nullptr;
     std::optional<PromptReading::Span> progress_;  // of last_read_
     // Of a round of write(): who has no token yet, and those of the next step.

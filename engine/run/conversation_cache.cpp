@@ -11,10 +11,11 @@ void ConversationCache::open(LoadedModel& model) {
     running_.push_back({model.new_sequence(), {}, 0});
     model.text().context = running_.front().sequence.capacity();
     model.kv().set_give_up([this](KvCache::GiveUp what) {
+        if (what == KvCache::GiveUp::kRunning) return last_resort_ && last_resort_();
         if (kept_.give_up(what)) return true;
         const auto gives_checkpoint = [](CachedPrefix& one) { return one.sequence.give_up_checkpoint(); };
         if (what == KvCache::GiveUp::kEnds && std::ranges::any_of(running_, gives_checkpoint)) return true;
-        return file_.drop() || (what == KvCache::GiveUp::kWhole && last_resort_ && last_resort_());
+        return file_.drop();
     });
     file_.open(model);
     const ExpertGrid& grid = model.spec().experts;
@@ -55,6 +56,7 @@ ConversationCache::Running ConversationCache::run() {
 }
 
 void ConversationCache::end(CachedPrefix* prefix) {
+    prefix->n_aside = 0;
     if (--n_running_ == 0) return;
     kept_.begin_anew(*prefix);
     running_.remove_if([&](const CachedPrefix& one) { return &one == prefix; });

@@ -53,8 +53,8 @@ class ConversationCache {
     // of these tokens.
     void set_aside(CachedPrefix& running) { kept_.set_aside(running); }
     void take_up(CachedPrefix& running, std::span<const TokenId> tokens) { kept_.take_up(running, tokens); }
-    // Frees blocks of running conversations where idle ones have none left (KvCache::GiveUp::kWhole); false:
-    // it cannot.
+    // Sets a running conversation aside where idle ones have no blocks left and the room
+    // shrinks (KvCache::GiveUp::kRunning); false: it cannot.
     void set_last_resort(std::function<bool()> free) { last_resort_ = std::move(free); }
     // Takes the plan's context; sequences that are longer keep theirs.
     void follow_context(std::int64_t context);

@@ -59,7 +59,7 @@ bool KvCache::approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes) 
 }
 
 bool KvCache::for_each_group(std::span<const KvRoom> rooms, const std::function<bool(std::size_t group)>& step) {
-    while (holds_more_than(rooms) && (give_up(GiveUp::kEnds) || give_up(GiveUp::kWhole))) {
+    while (holds_more_than(rooms) && (give_up(GiveUp::kEnds) || give_up(GiveUp::kWhole) || give_up(GiveUp::kRunning))) {
     }
     std::vector<std::size_t> order;
     for (const bool smaller : {true, false}) {
@@ -338,6 +338,7 @@ KvSequence::Table KvSequence::held(std::size_t group) const {
 }
 
 void KvSequence::checkpoint() {
+    if (!checkpoints_.empty() && checkpoints_.back().size == size_) return;
     Checkpoint now{size_, std::vector<Table>(tables_.size())};
     bool any = false;
     for (std::size_t g = 0; g < tables_.size(); ++g) {

@@ -53,8 +53,9 @@ class KvCache {
     // the room shrinks below the held blocks); it releases some blocks, or returns that
     // it has none.
     enum class GiveUp : std::uint8_t {
-        kEnds,   // above all blocks after a sequence's last checkpoint, and earlier checkpoints
-        kWhole,  // a sequence with all it holds
+        kEnds,     // above all blocks after a sequence's last checkpoint, and earlier checkpoints
+        kWhole,    // a sequence with all it holds
+        kRunning,  // one that is not idle becomes idle; only where the room shrinks
     };
     void set_give_up(std::function<bool(GiveUp what)> give_up) { give_up_ = std::move(give_up); }
     bool give_up(GiveUp what) { return give_up_ && give_up_(what); }

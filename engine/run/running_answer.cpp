@@ -150,7 +150,9 @@ void RunningAnswer::score(const Slice& slice) {
         choices.push_back(std::move(first));
     }
     const std::span<const float> logits = parts_.model.forward().logits();
-    for (std::size_t i = 0; i < slice.segment.tokens.size() && choices.size() < n_prompt_; ++i) {
+    const std::size_t at = prefix_->tokens.size() - slice.segment.tokens.size();
+    // Tokens that are read again may have theirs.
+    for (std::size_t i = choices.size() - 1 - at; i < slice.segment.tokens.size() && choices.size() < n_prompt_; ++i) {
         choices.push_back(text_.choice(logits.subspan(i * vocab, vocab), target_[choices.size()],
                                        std::max(0, request().n_alternatives)));
     }
@@ -272,8 +274,11 @@ void RunningAnswer::set_aside() {
 void RunningAnswer::take_up() {
     is_aside_ = false;
     std::vector<TokenId> wanted = target_;
-    if (strategy_ != nullptr)
+    if (strategy_ != nullptr) {
         wanted.push_back(next().front().tokens.front());  // computed next, if all others are there
+    } else if (request().score_prompt) {
+        wanted.resize(result_.prompt_choices.size());  // the others have none yet, and must be computed
+    }
     parts_.conversation.take_up(*prefix_, wanted);
     find_state_place();
 }

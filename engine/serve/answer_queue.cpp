@@ -113,7 +113,13 @@ bool AnswerQueue::run_together(Session& session, const std::stop_token& stop) {
         if (stop.stop_requested()) ticket->cancel();  // since, and not among those that `forward` saw
         const auto one = begun.insert(begun.end(), {ticket, nullptr});
         const auto work = [ticket](Session& beside) { ticket->work_(beside, ticket->stop_.get_token()); };
-        one->work = std::make_unique<QueuedWork>(session, work, [step, one] { step(one); });
+        try {
+            one->work = std::make_unique<QueuedWork>(session, work, [step, one] { step(one); });
+        } catch (const std::exception&) {  // no thread for it
+            end(ticket);
+            begun.erase(one);
+            return false;
+        }
         step(one);
         return true;
     };

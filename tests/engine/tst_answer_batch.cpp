@@ -2,6 +2,7 @@
 // however the others come, go, fail or take the room in the KV cache.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -108,6 +109,14 @@ QString difference(const GenerationResult& got, const GenerationResult& expected
     for (std::size_t i = 0; i < got.answers.size(); ++i) {
         if (got.answers[i].tokens != expected.answers[i].tokens) return QStringLiteral("answer %1").arg(i);
     }
+    if (got.choices.size() != expected.choices.size() || got.prompt_choices.size() != expected.prompt_choices.size()) {
+        return QStringLiteral("%1 probabilities and %2 scores instead of %3 and %4")
+            .arg(got.choices.size())
+            .arg(got.prompt_choices.size())
+            .arg(expected.choices.size())
+            .arg(expected.prompt_choices.size());
+    }
+    if (got.end_choice != expected.end_choice) return QStringLiteral("probabilities of the end");
     for (std::size_t i = 0; i < expected.choices.size(); ++i) {
         if (!(got.choices[i] == expected.choices[i])) return QStringLiteral("probabilities of token %1").arg(i);
     }
@@ -229,6 +238,76 @@ class TestAnswerBatch : public QObject {
         if (grows) QVERIFY(n_steps > nSteps(other) + 30);  // some tokens were read again
         session.reset_conversation();
         QCOMPARE(nHeld(session), taken.n());
+    }
+
+    // A scored prompt waits while it is read, and loses blocks, or finds more in the KV
+    // cache than it had read: each token has its own probabilities, once.
+    void scoredPrompt_waitsForRoom_data() {
+        QTest::addColumn<bool>("finds_more");
+        QTest::newRow("loses blocks") << false;
+        QTest::newRow("finds the whole prompt") << true;
+    }
+    void scoredPrompt_waitsForRoom() {
+        QFETCH(bool, finds_more);
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
+        load.kept_context = kKeptTokensEach;
+        LocalSession session, other;
+        open(load, {&session, &other});
+        std::vector<Asked> all(2);
+        all[0].request = finds_more ? request(1, 400, 30) : request(0, 70, 200);
+        all[1].request = request(1, 400, 4);
+        all[1].request.score_prompt = true;
+        const Taken taken(session.model()->kv(), finds_more ? 10 : 7);
+        makeTogether(session, all, 2);
+        COMPARE_WITH_ALONE(all, other);
+        QCOMPARE(all[1].result.prompt_choices.size(), std::size_t{400});
+    }
+
+    // One answer reaches the context's end in the step in which another one needs a block:
+    // that one has the first one's.
+    void endOfOne_makesRoomForAnother() {
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu"), 256);
+        load.kept_context = kKeptTokensEach;
+        LocalSession session, other;
+        open(load, {&session, &other});
+        std::vector<Asked> all(2);
+        all[0].request = request(0, 246, 60);
+        all[1].request = request(1, 119, 40);  // read a round later: 128 tokens when the first one has 256
+        const Taken taken(session.model()->kv(), 6);
+        makeTogether(session, all, 2);
+        QCOMPARE(all[0].result.finish, FinishReason::kContextFull);
+        QCOMPARE(all[1].result.finish, FinishReason::kMaxTokens);
+        COMPARE_WITH_ALONE(all, other);
+    }
+
+    // Nobody waits for the tokens of an answer that was stopped while it waited.
+    void stopWhileItWaits_leavesASmallerContextPossible() {
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
+        load.kept_context = kKeptTokensEach;
+        LocalSession session;
+        open(load, {&session});
+        std::vector<Asked> all(2);
+        all[0].request = request(0, 70, 300);
+        all[1].request = request(1, 200, 150);
+        int n_words = 0;
+        all[0].on_delta = [&](const TextDelta& delta) {
+            if (delta.n_tokens != 195) return;
+            for (Asked& one : all) one.stop.request_stop();
+        };
+        all[1].on_delta = [&](const TextDelta&) { ++n_words; };
+        {
+            const Taken taken(session.model()->kv(), 6);
+            makeTogether(session, all, 2);
+        }
+        QVERIFY2(n_words > 0 && n_words < 150, qPrintable(QString::number(n_words)));  // it waited
+        QCOMPARE(all[1].result.finish, FinishReason::kStopped);
+        ReplanRequest less;
+        less.context = 192;
+        session.replan(less);
+        session.advance({});
+        QCOMPARE(session.replans().size(), std::size_t{1});
+        QVERIFY2(session.replans().back().state == ReplanState::kDone,
+                 session.replans().back().problem.english().c_str());
     }
 
     // Where the order of sums may depend on the rows of a step.
@@ -395,6 +474,35 @@ class TestAnswerBatch : public QObject {
         QCOMPARE(nHeld(session), 0);
     }
 
+    // It ends those that run, and leaves a session that answers.
+    void exceptionOfNext_endsAll() {
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
+        load.kept_context = 4 * kKeptTokensEach;
+        LocalSession session, other;
+        open(load, {&session, &other});
+        std::vector<Asked> all(2), again(1);
+        for (int i = 0; i < 2; ++i) all[static_cast<std::size_t>(i)].request = request(i, 70, 20);
+        again[0].request = request(2, 70, 20);
+        int n_words = 0;
+        all[0].on_delta = [&](const TextDelta&) { ++n_words; };
+        std::size_t n = 0;
+        const NextAnswerFn next = [&]() -> std::optional<AnswerCall> {
+            if (n < 2) return all[n++].call();
+            if (n_words < 5) return std::nullopt;
+            throw std::runtime_error("no further one");
+        };
+        QVERIFY_EXCEPTION_THROWN(session.generate_together(next, 3), std::runtime_error);
+        for (const Asked& one : all) {
+            QCOMPARE(one.n_ended, 1);
+            QVERIFY(one.problem != nullptr);
+            QVERIFY_EXCEPTION_THROWN(std::rethrow_exception(one.problem), std::runtime_error);
+        }
+        makeTogether(session, again, 3);
+        COMPARE_WITH_ALONE(again, other);
+        session.reset_conversation();
+        QCOMPARE(nHeld(session), 0);
+    }
+
     void noModel_isAnError() {
         LocalSession session;
         QVERIFY_EXCEPTION_THROWN(session.generate_together([] { return std::nullopt; }, 2), Error);
@@ -452,6 +560,35 @@ class TestAnswerBatch : public QObject {
         QCOMPARE(session.snapshot().kept_context, 0);
         QVERIFY(n_held > session.model()->kv().pool(0).n_blocks());
         COMPARE_WITH_ALONE(all, other);
+    }
+
+    // What running answers hold is converted, however much there is: none waits.
+    void replanOfTheKvType_keepsWhatRunningAnswersHold() {
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu"), 2048);
+        load.kept_context = 4 * kKeptTokensEach;
+        LocalSession session;
+        open(load, {&session});
+        std::vector<Asked> all(4);
+        for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = request(i, 150, 1800);
+        const KvCache& kv = session.model()->kv();
+        std::int64_t n_before = 0, n_after = 0;
+        all[0].on_delta = [&](const TextDelta& delta) {
+            if (delta.n_tokens == 20) {
+                ReplanRequest other_type;
+                other_type.kv = KvType::kInt8;
+                session.replan(other_type);
+            }
+            if (delta.n_tokens < 20 || n_after > 0) return;
+            if (kv.type() == KvType::kInt8) {
+                n_after = nHeld(session);
+                for (Asked& one : all) one.stop.request_stop();
+            } else {
+                n_before = nHeld(session);
+                std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the plan is made beside the steps
+            }
+        };
+        makeTogether(session, all, 4);
+        QVERIFY2(n_before >= 4 * 3 && n_after >= n_before, qPrintable(QString::number(n_after)));
     }
 
     // ---- through the server

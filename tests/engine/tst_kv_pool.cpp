@@ -396,6 +396,17 @@ class TestKvPool : public QObject {
         QCOMPARE(f.pool.n_free(), 5);
     }
 
+    void checkpointAtOnePlace_isKeptOnce() {
+        Fixture f({20, 0}, 100);
+        KvSequence a(f.cache, 10'000);
+        f.write(a, 300, 1.0f);
+        a.checkpoint();
+        f.write(a, 100, 1.0f);
+        for (int i = 0; i < 10; ++i) a.checkpoint();
+        QCOMPARE(a.checkpoints().size(), std::size_t{2});
+        QCOMPARE(a.truncate(300), 300);
+    }
+
     void groups_haveTablesAndPoolsOfTheirOwn() {
         using kernels::KvType;
         Fixture f(1);
