@@ -167,6 +167,10 @@ GrammarBuilder::Node GrammarBuilder::call(const Grammar& grammar) {
         position.next += shift;
         grammar_.positions.push_back(position);
     }
+    for (Grammar::Copies copies : grammar.copies) {
+        copies.begin += shift;
+        grammar_.copies.push_back(copies);
+    }
     return add({Kind::kCallAt, grammar.start + shift});
 }
 
@@ -196,6 +200,14 @@ std::uint32_t GrammarBuilder::put(Grammar::Kind kind, std::uint32_t next, std::u
     return static_cast<std::uint32_t>(positions.size() - 1);
 }
 
+void GrammarBuilder::note_copies(std::uint32_t begin, int count) {
+    const auto n = static_cast<std::uint32_t>(grammar_.positions.size()) - begin;
+    if (n > 0 && count > 1) {
+        const auto copies = static_cast<std::uint32_t>(count);
+        grammar_.copies.push_back({begin, n / copies, copies});
+    }
+}
+
 std::uint32_t GrammarBuilder::place_repeat(const Part& part, std::uint32_t next) {
     const Node body = part.parts.front();
     std::uint32_t at = next;
@@ -204,16 +216,21 @@ std::uint32_t GrammarBuilder::place_repeat(const Part& part, std::uint32_t next)
         const std::uint32_t begin = place(body, at);
         grammar_.positions[at].arg = begin;
     }
+    const auto end = [&] { return static_cast<std::uint32_t>(grammar_.positions.size()); };
+    const std::uint32_t optional = end();
     for (int i = part.least; i < part.most; ++i) {
         const std::uint32_t begin = place(body, at);
         if (begin == at) break;  // nothing, however often
         at = put(Grammar::Kind::kSplit, next, begin);
     }
+    note_copies(optional, part.most - part.least);
+    const std::uint32_t needed = end();
     for (int i = 0; i < part.least; ++i) {
         const std::uint32_t begin = place(body, at);
         if (begin == at) break;
         at = begin;
     }
+    note_copies(needed, part.least);
     return at;
 }
 

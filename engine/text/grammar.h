@@ -41,8 +41,14 @@ struct Grammar {
         std::uint32_t next = 0, arg = 0;
         bool operator==(const Position&) const = default;
     };
+    // A part's copies, one behind the other: the first is the last to be read.
+    struct Copies {
+        std::uint32_t begin = 0, size = 0, count = 0;  // size: positions of each
+        bool operator==(const Copies&) const = default;
+    };
 
     std::vector<Position> positions;
+    std::vector<Copies> copies;  // those within others before them
     std::vector<ByteSet> sets;
     std::vector<std::uint32_t> symbols;  // of kSymbol, each once
     std::uint32_t start = 0;
@@ -111,6 +117,7 @@ class GrammarBuilder {
     std::uint32_t put(Grammar::Kind kind, std::uint32_t next, std::uint32_t arg = 0);
     std::uint32_t place(Node node, std::uint32_t next);  // returns where the part begins
     std::uint32_t place_repeat(const Part& part, std::uint32_t next);
+    void note_copies(std::uint32_t begin, int count);  // that end at the last position
     void check_rules() const;
     std::vector<std::vector<Rule>> first_calls(const std::vector<bool>& may_be_empty) const;
     std::vector<bool> reach_end(bool without_reading) const;

@@ -153,16 +153,25 @@ std::uint32_t GrammarAutomaton::depth(State state) const {
     return deepest;
 }
 
-std::vector<std::uint32_t> GrammarAutomaton::positions(State state) const {
-    std::vector<std::uint32_t> positions;
-    for (const std::uint32_t stack : at(state).stacks) positions.push_back(stacks_[stack].position);
-    std::sort(positions.begin(), positions.end());
-    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-    return positions;
+std::vector<std::vector<std::uint32_t>> GrammarAutomaton::positions(State state, std::uint32_t n_callers) const {
+    std::vector<std::vector<std::uint32_t>> all;
+    for (std::uint32_t id : at(state).stacks) {
+        auto& positions = all.emplace_back();
+        for (; id > kUnknownCaller && positions.size() <= n_callers; id = stacks_[id].below) {
+            positions.push_back(stacks_[id].position);
+        }
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
 }
 
-GrammarAutomaton::State GrammarAutomaton::without_callers(State state) {
-    for (const std::uint32_t position : positions(state)) enter(position, kUnknownCaller);
+GrammarAutomaton::State GrammarAutomaton::without_callers(State state, std::uint32_t n_kept) {
+    for (const auto& positions : positions(state, n_kept)) {
+        std::uint32_t below = kUnknownCaller;
+        for (std::size_t i = positions.size(); --i > 0;) below = stack_of(positions[i], below);
+        enter(positions.front(), below);
+    }
     return take_entered();
 }
 

@@ -34,13 +34,13 @@ class GrammarAutomaton {
     bool accepts(State state) const { return at(state).accepts; }
     bool is_complete(State state) const { return accepts(state) && at(state).stacks.empty(); }
 
-    // The same positions without what is below them: what follows a rule's end is not
-    // known.
-    State without_callers(State state);
+    // The same stacks, each cut below so many callers: what follows the end of its lowest
+    // rule is not known.
+    State without_callers(State state, std::uint32_t n_kept = 0);
     // Such a state: a rule's end was reached.
     bool leaves(State state) const { return at(state).leaves; }
-    // The positions of a state, which tell states of without_callers() apart.
-    std::vector<std::uint32_t> positions(State state) const;
+    // The stacks of such a state, which tell it apart: positions from the top, each once.
+    std::vector<std::vector<std::uint32_t>> positions(State state, std::uint32_t n_callers = 0) const;
 
     // Calls within each other, of the deepest stack.
     std::uint32_t depth(State state) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "engine/text/tokenizer.h"
@@ -52,10 +53,31 @@ VocabularyTree::VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_si
         before = bytes;
     }
     close(0);
+    constexpr std::size_t kFewLonger = 64;  // one of so many nodes
+    std::vector<std::size_t> n_at(longest_ + 1);
+    for (const Node& node : nodes_) ++n_at[node.depth];
+    usual_length_ = longest_;
+    for (std::size_t n_longer = 0; usual_length_ > 0; --usual_length_) {
+        n_longer += n_at[usual_length_ - 1];
+        if (n_longer > nodes_.size() / kFewLonger) break;
+    }
     nodes_.push_back({0, static_cast<std::uint32_t>(tokens_.size()), 0, 0});
 }
 
-TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton::State state) const {
+TokenMasks::TokenMasks(std::shared_ptr<const Grammar> grammar, const VocabularyTree& vocabulary)
+    : grammar_(std::move(grammar)), vocabulary_(vocabulary), alike_(grammar_->positions.size()) {
+    std::iota(alike_.begin(), alike_.end(), 0U);
+    const std::size_t usual = vocabulary_.usual_length();
+    for (auto copies = grammar_->copies.rbegin(); copies != grammar_->copies.rend(); ++copies) {
+        // Each copy reads a byte, or may as well be left out.
+        const std::size_t first = copies->begin + usual * copies->size;
+        for (std::size_t i = copies->size; usual < copies->count && i < (copies->count - usual) * copies->size; ++i) {
+            alike_[first + i] = alike_[first + i % copies->size];
+        }
+    }
+}
+
+TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most) {
     Known known{TokenMask(vocabulary_.vocab_size()), {}};
     if (state == GrammarAutomaton::kDead) return known;  // nothing can follow a whole text
     const auto nodes = vocabulary_.nodes();
@@ -64,7 +86,16 @@ TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton
     path[0] = {state, automaton.leaves(state)};
     for (std::size_t i = 0; i < nodes.size();) {
         const VocabularyTree::Node& node = nodes[i];
+        if (node.depth == most) {
+            for (; i < node.end; ++i) {
+                if (nodes[i].first_token < vocabulary_.tokens_end(i)) {
+                    known.unsure.push_back(static_cast<std::uint32_t>(i));
+                }
+            }
+            continue;
+        }
         const auto [before, left] = path[node.depth];
+        ++n_read_;
         const GrammarAutomaton::State next = automaton.step(before, node.byte);
         if (next == GrammarAutomaton::kDead && !left) {
             i = node.end;
@@ -82,16 +113,40 @@ TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton
     return known;
 }
 
-const TokenMasks::Known& TokenMasks::known(GrammarAutomaton& automaton, GrammarAutomaton::State state) {
-    std::vector<std::uint32_t> key = automaton.positions(state);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    Known made = look(automaton, automaton.without_callers(state));
+const TokenMasks::Known& TokenMasks::known(GrammarAutomaton& automaton, GrammarAutomaton::State state,
+                                           std::uint32_t n_callers) {
+    constexpr std::uint32_t kMostCallers = 3;
+    auto stacks = automaton.positions(state, n_callers);
+    bool is_shared = false;
+    for (auto& stack : stacks) {
+        for (std::uint32_t& position : stack) {
+            is_shared = is_shared || alike_[position] != position;
+            position = alike_[position];
+        }
+    }
+    std::sort(stacks.begin(), stacks.end());
+    stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
+    std::vector<std::uint32_t> key = {n_callers, is_shared ? 1U : 0U};
+    for (const auto& stack : stacks) {
+        key.push_back(static_cast<std::uint32_t>(stack.size()));
+        key.insert(key.end(), stack.begin(), stack.end());
+    }
+    if (const auto found = known_.find(key); found != known_.end()) {
+        return found->second.is_vague ? known(automaton, state, n_callers + 1) : found->second;
+    }
+    Known made = look(automaton, automaton.without_callers(state, n_callers),
+                      is_shared ? vocabulary_.usual_length() : vocabulary_.longest());
+    constexpr std::size_t kManyUnsure = 32;  // one of so many tokens
+    if (n_callers < kMostCallers && made.unsure.size() > vocabulary_.tokens().size() / kManyUnsure) {
+        made = {{}, {}, true};
+    }
     if (n_bytes_ > kMostBytes) {
         known_.clear();
         n_bytes_ = 0;
     }
     n_bytes_ += made.allowed.n_bytes() + made.unsure.size() * sizeof(std::uint32_t) + key.size() * sizeof(key[0]);
-    return known_.insert_or_assign(std::move(key), std::move(made)).first->second;
+    const Known& kept = known_.insert_or_assign(std::move(key), std::move(made)).first->second;
+    return kept.is_vague ? known(automaton, state, n_callers + 1) : kept;
 }
 
 TokenMask TokenMasks::find(GrammarAutomaton& automaton, GrammarAutomaton::State state) {
@@ -101,7 +156,7 @@ TokenMask TokenMasks::find(GrammarAutomaton& automaton, GrammarAutomaton::State 
     constexpr std::uint32_t kFewCalls = 64;
     Known exact;
     const bool is_deep = automaton.depth(state) + kFewCalls >= GrammarAutomaton::kMostDepth;
-    if (is_deep) exact = look(automaton, state);
+    if (is_deep) exact = look(automaton, state, vocabulary_.longest());
     const Known& known = is_deep ? exact : this->known(automaton, state);
     TokenMask mask = known.allowed;
     // The nodes on the way to each unsure one are read once, since their order is a walk's.
@@ -116,6 +171,7 @@ TokenMask TokenMasks::find(GrammarAutomaton& automaton, GrammarAutomaton::State 
                 i = node.end;
                 continue;
             }
+            ++n_read_;
             const GrammarAutomaton::State next = automaton.step(path[node.depth], node.byte);
             path[node.depth + 1u] = next;
             if (next == GrammarAutomaton::kDead) {

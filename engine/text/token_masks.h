@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -51,45 +52,52 @@ class VocabularyTree {
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
     std::span<const TokenId> tokens() const { return tokens_; }
     std::size_t tokens_end(std::size_t node) const { return nodes_[node + 1].first_token; }
-    std::size_t longest() const { return longest_; }  // bytes of a token
+    std::size_t longest() const { return longest_; }            // bytes of a token
+    std::size_t usual_length() const { return usual_length_; }  // few tokens are longer
     std::int64_t vocab_size() const { return vocab_size_; }
 
   private:
     std::vector<Node> nodes_;  // and one behind the last
     std::vector<TokenId> tokens_;
-    std::size_t longest_ = 0;
+    std::size_t longest_ = 0, usual_length_ = 0;
     std::int64_t vocab_size_;
 };
 
-// The tokens that may follow in each state of a grammar. What a state's positions alone
-// decide is found once for all states that have the same, and kept, up to kMostBytes; only
-// tokens that leave a rule and go on are read from the state itself. The referents must
-// outlive it. Any thread; one looks at a time.
+// The tokens that may follow in each state of a grammar. What a state's positions decide,
+// if need be with those of a few callers, is found once for all states that have the same,
+// and kept, up to kMostBytes; only tokens that leave these rules and go on are read from the
+// state itself. Of a part's copies all that have more behind them than a token of the usual
+// length can reach are the same; longer tokens are read from the state itself there. The
+// referents must outlive it. Any thread; one looks at a time.
 class TokenMasks {
   public:
     static constexpr std::size_t kMostBytes = 64u << 20;
 
-    TokenMasks(std::shared_ptr<const Grammar> grammar, const VocabularyTree& vocabulary)
-        : grammar_(std::move(grammar)), vocabulary_(vocabulary) {}
+    TokenMasks(std::shared_ptr<const Grammar> grammar, const VocabularyTree& vocabulary);
 
     const Grammar& grammar() const { return *grammar_; }
     // Throws as GrammarAutomaton::step().
     TokenMask find(GrammarAutomaton& automaton, GrammarAutomaton::State state);
+    std::size_t n_read() const { return n_read_; }  // nodes of the vocabulary, so far
 
   private:
     struct Known {
         TokenMask allowed;
-        std::vector<std::uint32_t> unsure;  // nodes whose tokens leave the rule and go on
+        std::vector<std::uint32_t> unsure;  // nodes whose tokens are read from the state itself
+        bool is_vague = false;              // too many of these: the rest is left out
     };
 
-    Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state) const;
-    const Known& known(GrammarAutomaton& automaton, GrammarAutomaton::State state);
+    // Tokens of more than `most` bytes are unsure.
+    Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most);
+    const Known& known(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::uint32_t n_callers = 0);
 
     const std::shared_ptr<const Grammar> grammar_;
     const VocabularyTree& vocabulary_;
+    std::vector<std::uint32_t> alike_;  // by position: the same one in the first copy that is alike
     std::mutex mutex_;
     std::map<std::vector<std::uint32_t>, Known> known_;  // by positions
     std::size_t n_bytes_ = 0;
+    std::atomic<std::size_t> n_read_ = 0;
 };
 
 // A vocabulary with the masks of the grammars used last. Any thread.

@@ -132,6 +132,9 @@ class TestGrammar : public QObject {
     void characters_areWholeUtf8();
     void masks_areThoseOfEachTokenAlone_data();
     void masks_areThoseOfEachTokenAlone();
+    void masks_ofCountedParts_areThoseOfEachTokenAlone();
+    void masks_ofCounts_areShared_data();
+    void masks_ofCounts_areShared();
     void masks_ofTheSamePlaceInOtherObjects_areShared();
     void masks_nearTheDeepestCall_allowNothingBehindIt();
     void charactersInTokens_areAllowedInPieces();
@@ -521,6 +524,83 @@ void TestGrammar::masks_areThoseOfEachTokenAlone() {
     const auto pieces = Tokenizer::open(demoModel(), 2048);
     compare_masks(*pieces, 2048, grammar, text.toStdString(), n_allowed);
     QVERIFY(n_allowed > 200);
+}
+
+// Of random bounds, with random texts: vocabularies whose tokens reach over several counts.
+void TestGrammar::masks_ofCountedParts_areThoseOfEachTokenAlone() {
+    TokenizerFolder folder(283);
+    folder.write("tokenizer.json", byte_level_tokenizer());
+    const auto bytes = folder.open(), pieces = Tokenizer::open(demoModel(), 2048);
+    int n_allowed = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        std::mt19937 random(seed);
+        const auto pick = [&](unsigned n) { return static_cast<int>(random() % n); };
+        const auto count = [&] {
+            const int least = pick(3) == 0 ? 0 : pick(20);
+            return "{" + std::to_string(least) + "," + std::to_string(least + pick(25)) + "}";
+        };
+        const int low = pick(15), high = low + pick(25);
+        const Json text = {{"type", "string"}, {"minLength", low}, {"maxLength", high}};
+        const Json list = {{"type", "array"}, {"items", text}, {"minItems", low / 5}, {"maxItems", 1 + high / 3}};
+        const std::string part = "(\"ab\" | a" + count() + " | (\"c\"? \"1\"" + count() + "))" + count();
+        const Grammar grammar =
+            seed % 5 == 0   ? json_schema_grammar(text)
+            : seed % 5 == 1 ? json_schema_grammar(list)
+            : seed % 5 == 2 ? json_schema_grammar({{"pattern", "^(ab|[^x]c?)" + count() + "a" + count() + "$"}})
+            : seed % 5 == 3 ? parse_gbnf("root ::= " + part + " \"]\"\na ::= [a-c] b\nb ::= \"\" | \"1\" | \"\\\"\"")
+                            : json_schema_grammar({{"properties", {{"abc", list}, {"name", text}}}});
+        GrammarAutomaton automaton(grammar);
+        GrammarAutomaton::State state = automaton.start();
+        std::string made;
+        for (int tries = 0; made.size() < 60 && tries < 2000; ++tries) {
+            const std::string_view usual = "aaaabbbbcccc11nme  \"\\,:[]{}\xC3\xA4";
+            const char next =
+                tries % 50 == 49 ? static_cast<char>(pick(256)) : usual[static_cast<std::size_t>(pick(usual.size()))];
+            const GrammarAutomaton::State to = automaton.step(state, static_cast<unsigned char>(next));
+            if (to == GrammarAutomaton::kDead) continue;
+            made += next;
+            state = to;
+        }
+        compare_masks(*bytes, 283, grammar, made, n_allowed);
+        if (seed % 4 == 0) compare_masks(*pieces, 2048, grammar, made, n_allowed);
+        if (QTest::currentTestFailed()) QFAIL(qPrintable(QStringLiteral("seed %1").arg(seed)));
+    }
+    QVERIFY(n_allowed > 10'000);
+}
+
+void TestGrammar::masks_ofCounts_areShared_data() {
+    QTest::addColumn<QString>("grammar");
+    QTest::addColumn<QString>("text");
+    const QString word = QStringLiteral("a fox ").repeated(60);
+    QTest::newRow("at most") << R"({"type": "string", "maxLength": 2000})"
+                             << "\"" + word;
+    QTest::newRow("at least") << R"({"type": "string", "minLength": 2000})"
+                              << "\"" + word;
+    QTest::newRow("a pattern") << R"({"pattern": "^[a-z ]{5,900}$"})"
+                               << "\"" + word;
+    QTest::newRow("a list") << R"({"type": "array", "items": {"type": "string", "maxLength": 300}, "maxItems": 400})"
+                            << QStringLiteral("[\"fox\"") + QStringLiteral(", \"a fox\"").repeated(40);
+    QTest::newRow("no bound") << "root ::= plain*\nplain ::= [a-z] | \" \"" << word;
+}
+
+// An amount, not a time: a walk through the vocabulary for each token would read it 360 times.
+void TestGrammar::masks_ofCounts_areShared() {
+    QFETCH(const QString, grammar);
+    QFETCH(const QString, text);
+    const auto tokenizer = Tokenizer::open(demoModel(), 2048);
+    const VocabularyTree tree(*tokenizer, 2048);
+    const auto made = std::make_shared<const Grammar>(
+        grammar.startsWith(QLatin1String("root")) ? parse_gbnf(grammar.toStdString()) : of_schema(grammar));
+    TokenMasks masks(made, tree);
+    GrammarAutomaton automaton(*made);
+    GrammarAutomaton::State state = automaton.start();
+    for (const char c : text.toStdString()) {
+        masks.find(automaton, state);
+        state = automaton.step(state, static_cast<unsigned char>(c));
+        QVERIFY(state != GrammarAutomaton::kDead);
+    }
+    const std::size_t n_walks = masks.n_read() / tree.nodes().size();
+    QVERIFY2(n_walks < 60, std::to_string(n_walks).c_str());
 }
 
 void TestGrammar::masks_ofTheSamePlaceInOtherObjects_areShared() {
