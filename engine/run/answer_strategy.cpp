@@ -89,7 +89,9 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
             n_shown_ = stripped_ = 0;
             thought_tokens_ = static_cast<std::int64_t>(tokens_.size());
         }
-        piece.answer = cut(stops_.push(piece.answer));
+        std::string answer = stops_.push(piece.answer);
+        if (!calls.empty()) answer += stops_.finish();  // no stop text goes on across a call
+        piece.answer = cut(std::move(answer));
         thought_tokens_ += in_thought ? 1 : 0;
         return {true,
                 std::move(piece.answer),

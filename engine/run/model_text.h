@@ -58,8 +58,8 @@ class ModelText {
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
-    std::vector<TokenId> end_of_thought(
-        TokenId before) const;  // the tokens from an open one, after `before`, to the answer
+    // The tokens that end an open thought, behind `before`, up to the answer.
+    std::vector<TokenId> end_of_thought(TokenId before) const;
     PromptEnd end_of_prompt(const ThinkingFormat& format, std::span<const TokenId> prompt) const;
     // The form of answers that must be calls of the request's tools, or whose calls are of
     // strict tools; nullptr: there is none. Throws Error: kUnsupported where the model's

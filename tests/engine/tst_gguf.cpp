@@ -291,7 +291,7 @@ class TestGguf : public QObject, GgufFixture {
             const GgufParts parts(QString::fromLatin1(name));
             const std::string key = std::string(family) + ".expert_used_count";
             const GgufWriter writer = parts.pairs().remove(key);
-            const QString error = sentence_of([&parts, &writer] { specOf(parts, writer); });
+            const QString error = sentence_of([&] { specOf(parts, writer); });
             QVERIFY2(error.contains(QString::fromStdString("\"" + key + "\" is missing; expected")), qPrintable(error));
         }
     }
