@@ -554,8 +554,9 @@ void TestGrammar::masks_ofCountedParts_areThoseOfEachTokenAlone() {
         std::string made;
         for (int tries = 0; made.size() < 60 && tries < 2000; ++tries) {
             const std::string_view usual = "aaaabbbbcccc11nme  \"\\,:[]{}\xC3\xA4";
-            const char next =
-                tries % 50 == 49 ? static_cast<char>(pick(256)) : usual[static_cast<std::size_t>(pick(usual.size()))];
+            const char next = tries % 50 == 49
+                                  ? static_cast<char>(pick(256))
+                                  : usual[static_cast<std::size_t>(pick(static_cast<unsigned>(usual.size())))];
             const GrammarAutomaton::State to = automaton.step(state, static_cast<unsigned char>(next));
             if (to == GrammarAutomaton::kDead) continue;
             made += next;
