@@ -123,7 +123,7 @@ std::string thinking_of(const RequestFields& fields) {
         if (where->find("enable_thinking") != nullptr) return where->boolean("enable_thinking", true) ? "on" : "off";
     }
     const std::string effort = fields.text("reasoning_effort");
-    return effort.empty() ? given.text("reasoning_effort") : effort;
+    return level_of_effort(effort.empty() ? given.text("reasoning_effort") : effort);
 }
 
 // -1: until the end of the turn or of the context.

@@ -255,7 +255,14 @@ void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
     calls.insert(calls.end(), message.tool_calls.begin(), message.tool_calls.end());
 }
 
+std::string level_of_effort(const std::string& effort) {
+    return effort == "none" ? "off" : effort;
+}
+
 void choose_thinking(ApiRequest& request, const ModelSummary& model) {
+    for (GenerationRequest& prompt : request.prompts) {
+        if (!model.thinks && prompt.thinking == "off") prompt.thinking.clear();
+    }
     if (!request.think.has_value()) return;
     const std::vector<std::string>& choices = model.thinking_choices;
     const auto offers = [&](const std::string& name) {

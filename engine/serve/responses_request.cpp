@@ -133,13 +133,12 @@ std::vector<ChatMessage> messages_of_input(const RequestFields& fields) {
     return messages;
 }
 
-void read_effort(ApiRequest& request, GenerationRequest& answer, const RequestFields& fields) {
+void read_effort(GenerationRequest& answer, const RequestFields& fields) {
     const nlohmann::json& reasoning = fields.object("reasoning");
     check_fields(reasoning, RequestObject::kReasoning, "reasoning.");
     const std::string effort = RequestFields(reasoning, "reasoning.").text("effort");
-    if (effort == "none") request.think = false;
-    if (effort.empty() || effort == "none") return;
-    answer.thinking = effort == "minimal" ? "low" : effort == "xhigh" || effort == "max" ? "high" : effort;
+    answer.thinking = level_of_effort(effort == "minimal" ? "low" : effort);
+    if (effort == "xhigh" || effort == "max") answer.thinking = "high";
 }
 
 void check_include(const RequestFields& fields) {
@@ -195,7 +194,7 @@ ApiRequest parse_responses_request(std::string_view body) {
     check_include(fields);
     GenerationRequest answer;
     answer.sampler = sampler_of(fields, kPlainSampling);
-    read_effort(request, answer, fields);
+    read_effort(answer, fields);
     answer.grammar = responses_form(fields, body);
     answer.tools = responses_tools(fields, body);
     check_form_and_tools(answer, "text.format");

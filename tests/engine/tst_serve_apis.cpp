@@ -326,6 +326,22 @@ class TestServeApis : public QObject {
         QCOMPARE(request.prompts[0].thinking, chosen.toStdString());
     }
 
+    // OpenAI's "none" is the model's "off", and nothing where it does not think anyway;
+    // where it always thinks the engine refuses it.
+    void noThinking_isOff() {
+        for (const bool thinks : {true, false}) {
+            ModelSummary model;
+            model.thinks = thinks;
+            for (ApiRequest request :
+                 {parse_chat_request(
+                      R"({"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "none"})"),
+                  parse_responses_request(R"({"input": "Hi", "reasoning": {"effort": "none"}})")}) {
+                choose_thinking(request, model);
+                QCOMPARE(request.prompts[0].thinking, std::string(thinks ? "off" : ""));
+            }
+        }
+    }
+
     void ollamaModels_areDescribed() {
         const QJsonObject model =
             json_of(m_demo->get("/api/tags"))[QStringLiteral("models")].toArray().at(0).toObject();

@@ -112,6 +112,7 @@ class TestServeParts : public QObject {
         QCOMPARE(read("").thinking, std::string());
         QCOMPARE(read("").messages[1].thought, std::string("So"));
         QCOMPARE(read(R"(, "reasoning_effort": "low")").thinking, std::string("low"));
+        QCOMPARE(read(R"(, "reasoning_effort": "none")").thinking, std::string("off"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": false})").thinking, std::string("off"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": true})").thinking, std::string("on"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"reasoning_effort": "high"})").thinking, std::string("high"));

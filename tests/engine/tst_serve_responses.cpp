@@ -174,8 +174,8 @@ class TestServeResponses : public QObject {
             std::string(
                 R"([{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}])"));
         QVERIFY(!request.stream);
-        QCOMPARE(parse_responses_request(R"({"input": "Hi", "reasoning": {"effort": "none"}})").think,
-                 std::optional(false));
+        QCOMPARE(parse_responses_request(R"({"input": "Hi", "reasoning": {"effort": "none"}})").prompts[0].thinking,
+                 std::string("off"));
         // A reply repeats what it was asked.
         Scripted session;
         const QJsonObject reply = replies_of(session, request).whole;
