@@ -69,11 +69,11 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
                                         std::stop_token stop) {
     GenerationResult result;
     std::exception_ptr problem;
-    std::optional<AnswerCall> call;
-    call.emplace(&request, &on_delta, std::move(stop), [&](GenerationResult made, const std::exception_ptr& why_not) {
-        result = std::move(made);
-        problem = why_not;
-    });
+    std::optional<AnswerCall> call =
+        AnswerCall{&request, &on_delta, std::move(stop), [&](GenerationResult made, const std::exception_ptr& why_not) {
+                       result = std::move(made);
+                       problem = why_not;
+                   }};
     generate_together([&] { return std::exchange(call, std::nullopt); }, 1);
     if (problem != nullptr) std::rethrow_exception(problem);
     return result;

@@ -37,13 +37,13 @@ std::optional<AnswerCall> QueuedWork::step() {
 
 GenerationResult QueuedWork::generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                       std::stop_token stop) {
-    asked_.emplace(&request, &on_delta, std::move(stop),
-                   // With a copy: this object may be gone before the call returns.
-                   [this, answered = answered_](GenerationResult result, const std::exception_ptr& problem) {
-                       result_ = std::move(result);
-                       problem_ = problem;
-                       answered();
-                   });
+    asked_ = AnswerCall{&request, &on_delta, std::move(stop),
+                        // With a copy: this object may be gone before the call returns.
+                        [this, answered = answered_](GenerationResult result, const std::exception_ptr& problem) {
+                            result_ = std::move(result);
+                            problem_ = problem;
+                            answered();
+                        }};
     pass_to(Turn::kEngine);
     if (problem_ != nullptr) std::rethrow_exception(std::exchange(problem_, nullptr));
     return std::move(result_);
