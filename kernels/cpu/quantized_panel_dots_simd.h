@@ -252,7 +252,7 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
         add_dots_of_panels<kRange, kBoth ? 2 * kPartVectors : kPartVectors>(
             [&](int p, int i) __attribute__((always_inline)) { return codes(p, half_of(i), i % kPartVectors); },
             [&](int t, int i) __attribute__((always_inline)) {
-                const int place = places[static_cast<std::size_t>(2 * k + half_of(i))];
+                const auto place = places[static_cast<std::size_t>(2 * k + half_of(i))];
                 std::int32_t word = 0;
                 std::memcpy(&word, x[t][g].codes + place * kPartWeights + 4 * (i % kPartVectors), sizeof word);
                 return all_words(word);
