@@ -30,8 +30,9 @@ class AnswerBatch {
     AnswerBatch(const AnswerBatch&) = delete;
     AnswerBatch& operator=(const AnswerBatch&) = delete;
 
-    // Makes the answers that `next` gives, in that order and up to `most` at a time, until
-    // it has none and all have ended. Throws what `next` throws, after all have ended with it.
+    // Makes the answers that `next` gives, in that order and up to `most` at a time,
+    // until it has none and all have ended. Throws what `next` throws, after all have
+    // ended with it.
     void run(const NextAnswerFn& next);
 
   private:

@@ -131,7 +131,8 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
 
   private:
     bool has_bound() const { return start_.request.max_thought_tokens > 0; }
-    // Once: where the model goes on thinking all the same, for example inside code, it may.
+    // Once: where the model goes on thinking all the same, for example inside code, it
+    // may.
     void end_long_thought() {
         if (!has_bound() || !thought_end_.empty() || !splitter_.in_thought()) return;
         if (thought_tokens_ >= start_.request.max_thought_tokens) thought_end_ = start_.text.end_of_thought(token_);

@@ -38,8 +38,8 @@ class ConversationCache {
         ConversationCache* cache = nullptr;
         void operator()(CachedPrefix* prefix) const { cache->end(prefix); }
     };
-    // An answer's conversation until it ends: then it stays, as the present one or, beside
-    // others, as a kept one.
+    // An answer's conversation until it ends: then it stays, as the present one or,
+    // beside others, as a kept one.
     using Running = std::unique_ptr<CachedPrefix, End>;
     Running run();
     std::int64_t n_running() const { return n_running_; }
@@ -49,8 +49,8 @@ class ConversationCache {
     std::int64_t begin(CachedPrefix& running, std::span<const TokenId> prompt, const std::string& kept_in,
                        PromptReading& reading, const std::stop_token& stop);
     void begin_empty(CachedPrefix& running, std::int64_t n_prompt);
-    // Its blocks are free for others, until take_up() makes the sequence hold what is left
-    // of these tokens.
+    // Its blocks are free for others, until take_up() makes the sequence hold what is
+    // left of these tokens.
     void set_aside(CachedPrefix& running) { kept_.set_aside(running); }
     void take_up(CachedPrefix& running, std::span<const TokenId> tokens) { kept_.take_up(running, tokens); }
     // Sets a running conversation aside where idle ones have no blocks left and the room

@@ -48,12 +48,12 @@ class Session {
     virtual GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                       std::stop_token stop) = 0;
 
-    // Makes the answers that `next` gives, begun in that order and up to `most` (1 or more)
-    // at a time, until it has none and all have ended. Sessions that cannot make several
-    // at a time make one after the other. What concerns one answer ends that one alone, a
-    // stop of it within a step of the others; what concerns the model or the device ends
-    // all that run; so does an exception of `next`, which is thrown on. AnswerCall's
-    // functions must not throw.
+    // Makes the answers that `next` gives, begun in that order and up to `most` (1 or
+    // more) at a time, until it has none and all have ended. Sessions that cannot make
+    // several at a time make one after the other. What concerns one answer ends that one
+    // alone, a stop of it within a step of the others; what concerns the model or the
+    // device ends all that run; so does an exception of `next`, which is thrown on.
+    // AnswerCall's functions must not throw.
     virtual void generate_together(const NextAnswerFn& next, int most);
 
     // Forgets all conversations: KV cache and the conversation's routing counts.

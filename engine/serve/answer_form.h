@@ -11,8 +11,9 @@
 namespace offstage::engine {
 
 // OpenAI's "response_format" and "text.format", llama.cpp's "json_schema" and "grammar",
-// Ollama's "format", and Anthropic's "output_config.format" and "output_format"; nullptr: any text. `body`: of
-// the request, in which schemas keep the order of their properties. Throw ApiError (400).
+// Ollama's "format", and Anthropic's "output_config.format" and "output_format"; nullptr:
+// any text. `body`: of the request, in which schemas keep the order of their properties.
+// Throw ApiError (400).
 std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::string_view body);
 std::shared_ptr<const Grammar> responses_form(const RequestFields& fields, std::string_view body);
 std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields, std::string_view body);

@@ -19,9 +19,9 @@ namespace offstage::engine {
 // window between its own answers.
 class AnswerQueue {
   public:
-    // Runs on the engine's thread or, together with others, in turns with it on one of its
-    // own, on a session that answers but does not load or forget. Must not throw; must end soon after `stop` is
-    // requested.
+    // Runs on the engine's thread or, together with others, in turns with it on one of
+    // its own, on a session that answers but does not load or forget. Must not throw;
+    // must end soon after `stop` is requested.
     using Work = std::function<void(Session& session, const std::stop_token& stop)>;
 
     // A place in the queue. Any thread.

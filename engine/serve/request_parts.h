@@ -52,8 +52,8 @@ inline bool is_begun_answer(const ChatMessage& last) {
 
 // The level of thinking of OpenAI's "reasoning_effort".
 std::string level_of_effort(const std::string& effort);
-// Replaces ApiRequest::think by one of the model's choices, and leaves "off" out where the
-// model does not think.
+// Replaces ApiRequest::think by one of the model's choices, and leaves "off" out where
+// the model does not think.
 void choose_thinking(ApiRequest& request, const ModelSummary& model);
 
 std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field);

@@ -9,9 +9,10 @@
 
 namespace offstage::engine {
 
-// OpenAI's and Ollama's "tools", with "tool_choice" and "parallel_tool_calls"; those of the
-// Responses API, whose tools are functions themselves; Anthropic's "tools" and "tool_choice". `body`: of the request,
-// in which schemas keep the order of their properties. Throw ApiError (400).
+// OpenAI's and Ollama's "tools", with "tool_choice" and "parallel_tool_calls"; those of
+// the Responses API, whose tools are functions themselves; Anthropic's "tools" and
+// "tool_choice". `body`: of the request, in which schemas keep the order of their
+// properties. Throw ApiError (400).
 ToolUse openai_tools(const RequestFields& fields, std::string_view body);
 ToolUse responses_tools(const RequestFields& fields, std::string_view body);
 ToolUse anthropic_tools(const RequestFields& fields, std::string_view body);

@@ -64,11 +64,11 @@ class VocabularyTree {
 };
 
 // The tokens that may follow in each state of a grammar. What a state's positions decide,
-// if need be with those of a few callers, is found once for all states that have the same,
-// and kept, up to kMostBytes; only tokens that leave these rules and go on are read from the
-// state itself. Of a part's copies all that have more behind them than a token of the usual
-// length can reach are the same; longer tokens are read from the state itself there. The
-// referents must outlive it. Any thread; one looks at a time.
+// if need be with those of a few callers, is found once for all states that have the
+// same, and kept, up to kMostBytes; only tokens that leave these rules and go on are read
+// from the state itself. Of a part's copies all that have more behind them than a token
+// of the usual length can reach are the same; longer tokens are read from the state
+// itself there. The referents must outlive it. Any thread; one looks at a time.
 class TokenMasks {
   public:
     static constexpr std::size_t kMostBytes = 64u << 20;

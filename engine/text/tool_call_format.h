@@ -56,8 +56,8 @@ struct ToolCallText {
     std::size_t n_read = 0;
 };
 ToolCallText read_tool_call(const ToolCallFormat& format, const ToolDefinitions& tools, std::string_view text);
-// The same of a whole reply's last call, with the end that it lacks; nullopt: a value breaks
-// off.
+// The same of a whole reply's last call, with the end that it lacks; nullopt: a value
+// breaks off.
 std::optional<ToolCallText> complete_tool_call(const ToolCallFormat& format, const ToolDefinitions& tools,
                                                std::string_view text);
 // What closes the brackets of JSON; nothing where it breaks off elsewhere.

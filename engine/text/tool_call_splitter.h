@@ -24,15 +24,16 @@ class ToolCallSplitter {
         std::string text;
         std::vector<ToolCallDelta> calls;
     };
-    // Whether this token, outside a thought, is a marker: its text is no part of the answer.
+    // Whether this token, outside a thought, is a marker: its text is no part of the
+    // answer.
     bool is_marker(TokenId token) const { return markers_.contains(token); }
     // The next token, which the splitter of thoughts has taken, and what it added to the
     // answer. is_marker: it is one, outside a thought.
     Piece take(TokenId token, bool is_marker, std::string_view answer, const ThoughtSplitter& thoughts);
     Piece push_marker(TokenId token);
     Piece push(std::string_view answer);
-    // was_cut: the reply has not come to its end. If it has, a call without its own end is
-    // closed, as far as its values are whole: a text that breaks off stays open.
+    // was_cut: the reply has not come to its end. If it has, a call without its own end
+    // is closed, as far as its values are whole: a text that breaks off stays open.
     Piece finish(bool was_cut = false);
 
     bool in_call() const { return state_ == State::kCall || state_ == State::kMessage; }

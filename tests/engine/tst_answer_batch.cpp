@@ -263,8 +263,8 @@ class TestAnswerBatch : public QObject {
         QCOMPARE(all[1].result.prompt_choices.size(), std::size_t{400});
     }
 
-    // One answer reaches the context's end in the step in which another one needs a block:
-    // that one has the first one's.
+    // One answer reaches the context's end in the step in which another one needs a
+    // block: that one has the first one's.
     void endOfOne_makesRoomForAnother() {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu"), 256);
         load.kept_context = kKeptTokensEach;

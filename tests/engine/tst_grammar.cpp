@@ -526,7 +526,8 @@ void TestGrammar::masks_areThoseOfEachTokenAlone() {
     QVERIFY(n_allowed > 200);
 }
 
-// Of random bounds, with random texts: vocabularies whose tokens reach over several counts.
+// Of random bounds, with random texts: vocabularies whose tokens reach over several
+// counts.
 void TestGrammar::masks_ofCountedParts_areThoseOfEachTokenAlone() {
     TokenizerFolder folder(283);
     folder.write("tokenizer.json", byte_level_tokenizer());
@@ -584,7 +585,8 @@ void TestGrammar::masks_ofCounts_areShared_data() {
     QTest::newRow("no bound") << "root ::= plain*\nplain ::= [a-z] | \" \"" << word;
 }
 
-// An amount, not a time: a walk through the vocabulary for each token would read it 360 times.
+// An amount, not a time: a walk through the vocabulary for each token would read it 360
+// times.
 void TestGrammar::masks_ofCounts_areShared() {
     QFETCH(const QString, grammar);
     QFETCH(const QString, text);

@@ -323,7 +323,8 @@ class TestServeResponses : public QObject {
         QCOMPARE(response_in(events)[QStringLiteral("output")].toArray(), output);
     }
 
-    // What is held back as a possible stop text comes before a call, which the end closes.
+    // What is held back as a possible stop text comes before a call, which the end
+    // closes.
     void textBeforeACall_isNotHeldBackBehindIt() {
         Scripted session;
         TextDelta text, call;

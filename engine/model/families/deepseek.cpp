@@ -21,8 +21,8 @@ constexpr bool is_v3(Version version) {
     return version == Version::kV3 || version == Version::kGlmLite || version == Version::kMistral4;
 }
 
-// How Mistral has queries grow; it is among the keys of the positions. In GGUF the context
-// may be another one than YaRN's.
+// How Mistral has queries grow; it is among the keys of the positions. In GGUF the
+// context may be another one than YaRN's.
 QueryGrowth read_growth(const ConfigFields& config) {
     for (const char* const key : {"rope_scaling", "rope_parameters"}) {
         if (!config.has_value(key)) continue;

@@ -162,9 +162,9 @@ std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::stri
 // Qwen3.5's text model, which Qwen3-Next has in most parts, too.
 void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
 std::vector<TensorPart> qwen35_text_parts(const ModelSpec& spec, const DenseTensor& tensor);
-// GLM-4.5's layers, which dots.llm1, EXAONE, Ling 2 and others have, too: dense ones, then sigmoid
-// scores with a bias for the choice, and shared experts. What the configuration may leave
-// out:
+// GLM-4.5's layers, which dots.llm1, EXAONE, Ling 2 and others have, too: dense ones,
+// then sigmoid scores with a bias for the choice, and shared experts. What the
+// configuration may leave out:
 struct Glm4Defaults {
     std::int64_t n_active = 8;
     bool renormalise = true;

@@ -1,6 +1,6 @@
-// Hunyuan-A13B (transformers: models/hunyuan_v1_moe; and the model's own): queries and keys
-// are normed behind the rotation, a shared expert. Hy3 (models/hy_v3): GLM-4.5's layers
-// under other names.
+// Hunyuan-A13B (transformers: models/hunyuan_v1_moe; and the model's own): queries and
+// keys are normed behind the rotation, a shared expert. Hy3 (models/hy_v3): GLM-4.5's
+// layers under other names.
 
 #include <algorithm>
 
