@@ -1,10 +1,13 @@
 #include "app/process_setup.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <initializer_list>
+#include <new>
 #include <unistd.h>
 
 namespace offstage {
@@ -30,6 +33,22 @@ void open_streams_early(int, char**, char**) {
                                                                               char**) = &open_streams_early;
 #endif
 
+constexpr std::size_t kKeptBytes = std::size_t{4} << 20;
+std::atomic<void*> kept_memory;
+
+// If as much is free besides, a large request alone failed: it is kept from now on where
+// nothing is.
+[[noreturn]] void give_kept_memory() {
+    void* unneeded = std::malloc(kKeptBytes);
+    if (unneeded == nullptr) {
+        unneeded = kept_memory.exchange(nullptr);
+    } else if (void* none = nullptr; kept_memory.compare_exchange_strong(none, unneeded)) {
+        unneeded = nullptr;
+    }
+    std::free(unneeded);
+    throw std::bad_alloc();
+}
+
 }  // namespace
 
 bool set_up_process() {
@@ -37,6 +56,8 @@ bool set_up_process() {
     std::signal(SIGPIPE, SIG_IGN);
     void* frame = nullptr;
     backtrace(&frame, 1);
+    kept_memory = std::malloc(kKeptBytes);
+    std::set_new_handler(give_kept_memory);
     return open_closed_streams();
 }
 

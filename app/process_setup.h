@@ -1,5 +1,5 @@
 #pragma once
-// The first steps of both programs, before any file is opened.
+// The first steps of all programs, before any file is opened.
 
 namespace offstage {
 
@@ -14,6 +14,9 @@ namespace offstage {
 // - Lets the C library load its part of stack unwinding now. It would otherwise do so at
 //   the first need, and end the
 //   program if it has no memory left for it.
+// - Keeps 4 MiB that the first `new` without memory gives back before it throws. What is
+//   destroyed on the way to the handler may allocate: nlohmann::json does, and a
+//   destructor that throws would end the program.
 // One call, at the beginning of main(). Returns false if a descriptor stays closed
 // because there is no /dev/null; errno then has the reason.
 bool set_up_process();

@@ -111,6 +111,22 @@ class TestCliLimits : public QObject {
                  outcome.err.constData());
     }
 
+    // What was read of the file is destroyed when there is no memory left.
+    void configBeyondTheMemory_isRefused() {
+        const QTemporaryDir model;
+        QFile config(model.filePath(QStringLiteral("config.json")));
+        QVERIFY(config.open(QIODevice::WriteOnly));
+        const QByteArray texts = QByteArray("\"123456789012345678\",").repeated(999) + "\"\"]";
+        for (int i = 0; i < 190; ++i) {
+            config.write((i == 0 ? "{\"" : ",\"") + QByteArray::number(i) + "\":[" + texts);
+        }
+        config.write("}");
+        config.close();
+        const CliOutcome outcome = m_limited.run(QStringLiteral("-d 20000"), words("plan --model %1", {model.path()}));
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains("There is not enough memory for this"), outcome.err.constData());
+    }
+
     void checkpointBeyondTheAddresses_isRefused() {
         const QTemporaryDir model;
         QVERIFY(QFile::copy(kDemo + QStringLiteral("/config.json"), model.filePath(QStringLiteral("config.json"))));
