@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string shape_text(std::span<const std::int64_t> shape) {
-    std::string out = "(";
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (i > 0) out += ", ";
-        out += std::to_string(shape[i]);
-    }
-    return out + ")";
-}
-
 // (1, n) is n: a gate of one row is a matrix to some writers and a vector to others.
 std::span<const std::int64_t> without_leading_ones(std::span<const std::int64_t> shape) {
     while (shape.size() > 1 && shape.front() == 1) shape = shape.subspan(1);
@@ -80,6 +71,15 @@ std::unique_ptr<Checkpoint> open_path(const fs::path& path) {
 
 }  // namespace
 
+std::string text_of_shape(std::span<const std::int64_t> shape) {
+    std::string out = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i > 0) out += ", ";
+        out += std::to_string(shape[i]);
+    }
+    return out + ")";
+}
+
 std::int64_t TensorView::n_elements() const {
     std::int64_t n = 1;
     for (const std::int64_t dim : shape) n *= dim;  // fits: checked when the header was read
@@ -101,24 +101,34 @@ MessageArgument Checkpoint::readable_types() const {
 const TensorView& Checkpoint::require_shape(std::string_view name, std::span<const std::int64_t> shape) const {
     const TensorView* tensor = find(name);
     if (tensor == nullptr) {
-        throw Error(ErrorKind::kInvalidModel, messages::tensor_missing(source(), in_quotes(name), shape_text(shape)));
+        throw Error(ErrorKind::kInvalidModel, messages::tensor_missing(source(), in_quotes(name), text_of_shape(shape)));
     }
     if (!std::ranges::equal(without_leading_ones(shape), without_leading_ones(tensor->shape))) {
         throw Error(ErrorKind::kInvalidModel,
-                    messages::tensor_shape_differs(file_of(*tensor), in_quotes(name), shape_text(tensor->shape),
-                                                   shape_text(shape)));
+                    messages::tensor_shape_differs(file_of(*tensor), in_quotes(name), text_of_shape(tensor->shape),
+                                                   text_of_shape(shape)));
     }
     return *tensor;
 }
 
 const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
+    const TensorView& tensor = require_weights(name, shape);
+    if (tensor.quantized != nullptr) {
+        throw Error(ErrorKind::kInvalidModel, messages::tensor_dtype_differs(file_of(tensor), in_quotes(name),
+                                                                             tensor.type_name, readable_types()));
+    }
+    return tensor;
+}
+
+const TensorView& Checkpoint::require_weights(std::string_view name, std::span<const std::int64_t> shape) const {
     // First of all: packed values have another shape too.
     if (const TensorView* const found = find(name); found != nullptr && !found->supported_type) {
         throw Error(ErrorKind::kInvalidModel, messages::tensor_dtype_differs(file_of(*found), in_quotes(name),
                                                                              found->type_name, readable_types()));
     }
     const TensorView& tensor = require_shape(name, shape);
-    const std::size_t element_bytes = kernels::is_plain(tensor.type) ? kernels::bytes_per_weight(tensor.type) : 1;
+    const std::size_t element_bytes =
+        kernels::is_plain(tensor.type) && tensor.quantized == nullptr ? kernels::bytes_per_weight(tensor.type) : 1;
     if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % element_bytes != 0) {
         throw Error(ErrorKind::kInvalidModel,
                     messages::tensor_not_aligned(file_of(tensor), in_quotes(name), element_bytes));

@@ -14,6 +14,8 @@
 
 namespace offstage::engine {
 
+class QuantizedTensor;
+
 // One tensor of a checkpoint; the Checkpoint owns the memory (a read-only map of a file).
 // The numbers are little-endian. The format promises no alignment: only the result of
 // Checkpoint::require is aligned to its element.
@@ -24,9 +26,14 @@ struct TensorView {
     std::span<const std::byte> bytes;
     bool supported_type = true;  // false: `type` means nothing, see type_name
     std::string type_name;       // as in the file: "BF16", "I64", "F8_E4M3" ...
+    // If not nullptr, `bytes` are codes, and this reads them as numbers of `type` (BF16).
+    std::shared_ptr<const QuantizedTensor> quantized = {};
 
     std::int64_t n_elements() const;
 };
+
+// "(2, 3)"
+std::string text_of_shape(std::span<const std::int64_t> shape);
 
 // A model's tensors in files: safetensors, one file or shards with an index
 // (https://github.com/huggingface/safetensors, "Format"), or GGUF, one file or all parts
@@ -54,6 +61,8 @@ class Checkpoint {
     // of a dtype other than BF16, F16, F32 and the blocks of GGUF, or at an address that
     // is not a multiple of the element's size. Any thread.
     const TensorView& require(std::string_view name, std::span<const std::int64_t> shape) const;
+    // The same, but quantized tensors are accepted.
+    const TensorView& require_weights(std::string_view name, std::span<const std::int64_t> shape) const;
 
     // A tensor of bytes (U8), with any meaning. Throws as require() does.
     const TensorView& require_bytes(std::string_view name, std::span<const std::int64_t> shape) const;

@@ -73,15 +73,35 @@ std::string ConfigFields::quantization() const {
     return quantization.has_value("quant_method") ? quantization.text("quant_method") : std::string();
 }
 
-void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
-                               const SizeKeys& keys) const {
-    expect("hidden_act", "silu");
-    if (const std::string method = quantization();
-        has_value("quantization_config") && !(method == "mxfp4" && spec.family == &kGptOssMxfp4)) {
+void ConfigFields::check_quantization(bool in_mxfp4) const {
+    if (!has_value("quantization_config")) return;
+    const std::string method = quantization();
+    if (in_mxfp4 && method == "mxfp4") return;
+    // The tensors say what they hold (engine/model/quantized_tensor.h).
+    if (method != "fp8" && method != "compressed-tensors" && method != "modelopt") {
         unsupported("quantization_config",
                     method.empty() ? MessageArgument(messages::a_quantized_checkpoint) : in_quotes(method),
                     messages::readable_weights);
     }
+    // Weights that were rotated, or stored without their zeros.
+    const auto is_set = [&](const char* key) {
+        const nlohmann::json& fields = *find("quantization_config");
+        const auto found = fields.find(key);
+        if (found == fields.end() || found->empty()) return false;
+        const auto format = found->is_object() ? found->find("format") : found->end();
+        return format == found->end() || *format != "dense";
+    };
+    for (const char* const key : {"transform_config", "sparsity_config"}) {
+        if (is_set(key)) {
+            unsupported("quantization_config", in_quotes(method + ", " + key), messages::readable_weights);
+        }
+    }
+}
+
+void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
+                               const SizeKeys& keys) const {
+    expect("hidden_act", "silu");
+    check_quantization(spec.family == &kGptOssMxfp4);
     spec.vocab_size = dim("vocab_size");
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
     spec.max_context = integer(keys.context, 1, kLongestContext);

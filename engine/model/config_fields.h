@@ -44,6 +44,8 @@ class ConfigFields : public JsonFields {
     double positive(const char* key, double fallback) const;  // at most 1e12; null counts as absent
     float eps(const char* key, double fallback) const;
 
+    // Refuses what quantized_tensor.h and, with `in_mxfp4`, the family cannot read.
+    void check_quantization(bool in_mxfp4) const;
     // quantization_config's quant_method; empty if not given.
     std::string quantization() const;
 

@@ -9,6 +9,7 @@
 #include "engine/model/expert_strips.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/pack_neurons.h"
+#include "engine/model/quantized_tensor.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/scaled_weights.h"
 
@@ -94,7 +95,7 @@ std::uint64_t DenseLoader::check(WeightType expert_type) {
         bool blocks = false;
         for (const TensorPart& part : parts) {
             if (is_missing(part)) continue;
-            blocks |= kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
+            blocks |= kernels::is_blocks(checkpoint_.require_weights(part.name, part.shape).type);
             static_cast<void>(factor(part));
         }
         has_blocks |= blocks && tensor.kind != DenseTensor::Kind::kVector;
@@ -176,17 +177,27 @@ WeightType DenseLoader::type_of(const DenseTensor& tensor) const {
     WeightType type = WeightType::kF32;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (is_missing(parts[i])) return WeightType::kF32;
-        WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
+        WeightType stored = stored_type(checkpoint_.require_weights(parts[i].name, parts[i].shape).type);
         if (kernels::is_blocks(stored) && parts[i].transposed) stored = WeightType::kF32;
         type = i == 0 || stored == type ? stored : WeightType::kF32;
     }
     return type;
 }
 
-const TensorView& DenseLoader::readable(const TensorPart& part) const {
-    const TensorView& tensor = checkpoint_.require(part.name, part.shape);
+DenseLoader::ReadableTensor DenseLoader::readable(const TensorPart& part) const {
+    ReadableTensor read{checkpoint_.require_weights(part.name, part.shape), {}, {}};
+    TensorView& tensor = read.tensor;
+    read.in_file = tensor.bytes;
     checkpoint_.require_readable(tensor.bytes);
-    return tensor;
+    if (tensor.quantized == nullptr) return read;
+    checkpoint_.require_readable(tensor.quantized->scale_bytes);
+    read.values.resize(static_cast<std::size_t>(tensor.n_elements()));
+    const std::int64_t n_cols = tensor.shape.back();
+    pool_.parallel_for(tensor.n_elements() / n_cols, 16, [&](std::int64_t begin, std::int64_t end, int) {
+        tensor.quantized->read(begin * n_cols, (end - begin) * n_cols, read.values.data() + begin * n_cols);
+    });
+    tensor.bytes = std::as_bytes(std::span(read.values));
+    return read;
 }
 
 std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, const Done& done) const {
@@ -196,7 +207,8 @@ std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, con
             values.resize(values.size() + static_cast<std::size_t>(part.shape[0]));
             continue;
         }
-        const TensorView& tensor = readable(part);
+        const ReadableTensor readable_part = readable(part);
+        const TensorView& tensor = readable_part.tensor;
         std::vector<float> read(static_cast<std::size_t>(tensor.n_elements()));
         kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), read.data());
         for (float& value : read) value = changed(value, part);
@@ -208,7 +220,7 @@ std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, con
         } else {
             values.insert(values.end(), read.begin(), read.end());
         }
-        done(tensor.bytes);
+        done(readable_part.in_file);
     }
     return values;
 }
@@ -219,7 +231,8 @@ Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vect
     Matrix result(host, type, what.n_rows, what.n_cols, parts.front().name);
     std::int64_t first_row = 0;
     for (const TensorPart& part : parts) {
-        const TensorView& tensor = readable(part);
+        const ReadableTensor read = readable(part);
+        const TensorView& tensor = read.tensor;
         const PartRows rows(part);
         if (part.transposed) {
             copy_transposed(tensor, rows, type, result, first_row);
@@ -228,7 +241,7 @@ Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vect
             copy_rows(tensor, rows, type, result, first_row, factor(part));
             first_row += rows.size();
         }
-        done(tensor.bytes);
+        done(read.in_file);
     }
     return result;
 }
@@ -291,9 +304,8 @@ Matrix DenseLoader::network(Arena& host, const DenseTensor& what, const std::vec
     const kernels::ExpertLayout layout =
         what.stored ? what.stored_network(WeightType::kF32) : what.network_layout(type_of(what));
     Matrix result(host, layout, parts.front().name);
-    const TensorView& gate = readable(parts[0]);
-    const TensorView& up = readable(parts[1]);
-    const TensorView& down = readable(parts[2]);
+    const std::array<ReadableTensor, 3> read = {readable(parts[0]), readable(parts[1]), readable(parts[2])};
+    const TensorView &gate = read[0].tensor, &up = read[1].tensor, &down = read[2].tensor;
     const std::int64_t hidden = what.n_cols;
     const auto rows = [&](const TensorView& tensor, const TensorPart& part) {
         const std::size_t skipped = kernels::row_bytes(tensor.type, part.first * hidden);
@@ -301,7 +313,7 @@ Matrix DenseLoader::network(Arena& host, const DenseTensor& what, const std::vec
     };
     const NeuronMatrix of_down{down.bytes.data(), down.type, 1, layout.ffn_dim, nullptr, factor(parts[2])};
     pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), of_down}, layout, result.memory.data(), pool_);
-    for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
+    for (const ReadableTensor& part : read) done(part.in_file);
     return result;
 }
 

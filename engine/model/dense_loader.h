@@ -41,7 +41,13 @@ class DenseLoader {
     StoredTensor stored_as(const DenseTensor& tensor) const;
     std::vector<TensorPart> parts_of(const DenseTensor& tensor) const;
     kernels::WeightType type_of(const DenseTensor& tensor) const;
-    const TensorView& readable(const TensorPart& part) const;
+    // The part's tensor, which can be read, with quantized weights as numbers.
+    struct ReadableTensor {
+        TensorView tensor;
+        std::span<const std::byte> in_file;
+        std::vector<kernels::Bf16> values;
+    };
+    ReadableTensor readable(const TensorPart& part) const;
     bool is_missing(const TensorPart& part) const;
     float factor(const TensorPart& part) const;
     std::vector<float> vector(const std::vector<TensorPart>& parts, const Done& done) const;

@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/files/files_messages.h"
 #include "engine/model/model_messages.h"
+#include "engine/model/quantized_tensor.h"
 
 namespace offstage::engine {
 
@@ -21,6 +22,7 @@ void MappedCheckpoint::add(MappedFile file, std::vector<TensorView> tensors) {
 }
 
 void MappedCheckpoint::finish() {
+    join_quantized(tensors_, *this);
     by_name_.reserve(tensors_.size());
     for (const TensorView& tensor : tensors_) by_name_.emplace(tensor.name, &tensor);
     assert(by_name_.size() == tensors_.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -15,6 +16,7 @@
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/pack_neurons.h"
+#include "engine/model/quantized_tensor.h"
 #include "engine/model/weights.h"
 #include "kernels/cpu_kernels.h"
 
@@ -86,7 +88,12 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         for (const Piece& piece : pieces) prefetch(piece);
         const std::uint64_t n_lost = checkpoint_.n_lost();
         for (const Piece& piece : pieces) require_readable(piece);
-        pack_matrices({pieces[0].matrix, pieces[1].matrix, pieces[2].matrix}, layout, block, pool);
+        const bool plain = std::ranges::none_of(pieces, [](const Piece& piece) { return piece.quantized != nullptr; });
+        if (plain) {
+            pack_matrices({pieces[0].matrix, pieces[1].matrix, pieces[2].matrix}, layout, block, pool);
+        } else {
+            for (int i = 0; i < 3; ++i) pack_piece(pieces[static_cast<std::size_t>(i)], i, layout, block, pool);
+        }
         auto* bias = reinterpret_cast<float*>(block + layout.bias_offset());
         for (std::size_t i = 3; i < pieces.size(); ++i) bias = widen_bias(pieces[i], bias);
         checkpoint_.require_nothing_lost(n_lost);
@@ -114,6 +121,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         if (files == nullptr) return {};
         std::vector<StripSource> sources;
         for (const Piece& piece : expert_pieces(layer.value, expert.value)) {
+            if (piece.quantized != nullptr) return {};
             const NeuronMatrix& m = piece.matrix;
             StripSource& source = sources.emplace_back();
             source.part = {static_cast<int>(sources.size() - 1), m.type, m.neuron_stride, m.hidden_stride,
@@ -152,7 +160,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             }
             const std::int64_t rows =
                 piece.matrix.hidden_stride == 1 ? spec_.experts.ffn_dim : spec_.experts.hidden_dim;
-            parts[2 * i + 1] = {type_and_factor(piece.matrix), static_cast<std::uint64_t>(rows)};
+            parts[2 * i + 1] = {type_and_factor(piece), static_cast<std::uint64_t>(rows)};
             release(piece);
         }
         checkpoint_.require_nothing_lost(n_lost);
@@ -174,7 +182,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                 for (const Piece& piece : expert_pieces(l, e)) {
                     looks.push_back(piece.bytes.first(std::min(kLook, piece.bytes.size())));
                     checkpoint_.prefetch(looks.back());
-                    shapes.push_back({type_and_factor(piece.matrix), piece.bytes.size()});
+                    shapes.push_back({type_and_factor(piece), piece.bytes.size()});
                 }
             }
         }
@@ -202,7 +210,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         std::int64_t n_neurons = 0;  // 1: a bias for each hidden value
         std::int64_t n_hidden = 0;   // 1: a bias for each neuron
         std::span<const std::byte> bytes;
-        std::span<const std::byte> exponents = {};  // see ExpertPart
+        std::span<const std::byte> exponents = {};   // see ExpertPart; the scales of quantized weights
+        const QuantizedTensor* quantized = nullptr;  // the matrix is then its weights from `first` on
+        std::int64_t first = 0;
     };
 
     void prefetch(const Piece& piece) const {
@@ -235,15 +245,60 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                     codes,
                     exponents};
         }
+        if (const QuantizedTensor* const quantized = tensor.quantized.get()) {
+            const std::int64_t row = part.first / quantized->n_cols;
+            const std::int64_t rows = (part.first + n - 1) / quantized->n_cols + 1 - row;
+            const auto codes = quantized->codes_of(row, rows);
+            return {{codes.data(), tensor.type, part.neuron_stride, part.hidden_stride},
+                    n_neurons,
+                    n_hidden,
+                    codes,
+                    quantized->scales_of(row, rows),
+                    quantized,
+                    part.first};
+        }
         const auto bytes =
             tensor.bytes.subspan(kernels::row_bytes(tensor.type, part.first), kernels::row_bytes(tensor.type, n));
         return {{bytes.data(), tensor.type, part.neuron_stride, part.hidden_stride}, n_neurons, n_hidden, bytes};
     }
 
     // For fingerprints: the type alone where the factor is 1.
-    static std::uint64_t type_and_factor(const NeuronMatrix& matrix) {
-        return static_cast<std::uint64_t>(matrix.type) |
-               std::uint64_t{kernels::bits_of(matrix.factor) ^ kernels::bits_of(1.0f)} << 32u;
+    static std::uint64_t type_and_factor(const Piece& piece) {
+        const NeuronMatrix& matrix = piece.matrix;
+        const float factor = piece.quantized == nullptr ? matrix.factor : matrix.factor * piece.quantized->factor;
+        const auto codes =
+            piece.quantized == nullptr ? 0 : std::uint64_t{1} + static_cast<std::uint64_t>(piece.quantized->codes);
+        return static_cast<std::uint64_t>(matrix.type) | codes << 8u |
+               std::uint64_t{kernels::bits_of(factor) ^ kernels::bits_of(1.0f)} << 32u;
+    }
+
+    // Some rows are read as bfloat16 and packed, then the next ones.
+    static void pack_piece(const Piece& piece, int index, const kernels::ExpertLayout& layout, std::byte* block,
+                           kernels::ThreadPool& pool) {
+        NeuronMatrix matrix = piece.matrix;
+        const bool by_neurons = matrix.neuron_stride >= matrix.hidden_stride;
+        const std::int64_t n_rows = by_neurons ? piece.n_neurons : piece.n_hidden;
+        const std::int64_t n_cols = by_neurons ? piece.n_hidden : piece.n_neurons;
+        if (piece.quantized == nullptr) return pack_rows_of(matrix, {index, by_neurons, 0, n_rows}, layout, block);
+        std::int64_t& row_stride = by_neurons ? matrix.neuron_stride : matrix.hidden_stride;
+        std::int64_t& col_stride = by_neurons ? matrix.hidden_stride : matrix.neuron_stride;
+        const std::int64_t row_step = std::exchange(row_stride, n_cols);
+        const std::int64_t col_step = std::exchange(col_stride, 1);
+        constexpr std::int64_t kRows = 32;
+        pool.parallel_for(n_rows, kRows, [&](std::int64_t begin, std::int64_t end, int) {
+            std::vector<kernels::Bf16> rows(static_cast<std::size_t>(kRows * n_cols));
+            NeuronMatrix some = matrix;
+            some.data = reinterpret_cast<const std::byte*>(rows.data());
+            for (std::int64_t row = begin; row < end; row += kRows) {
+                const std::int64_t last = std::min(end, row + kRows);
+                const std::int64_t together = col_step == 1 ? n_cols : 1;
+                for (std::int64_t i = 0; i < (last - row) * n_cols; i += together) {
+                    piece.quantized->read(piece.first + (row + i / n_cols) * row_step + i % n_cols * col_step, together,
+                                          rows.data() + i);
+                }
+                pack_rows_of(some, {index, by_neurons, row, last}, layout, block);
+            }
+        });
     }
 
     // Gate, up, down; their biases. Checked by check_experts().
@@ -308,7 +363,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     }
 
     WeightType type_of(const ExpertPart& part) const {
-        if (part.exponents.empty()) return checkpoint_.require(part.name, part.shape).type;
+        if (part.exponents.empty()) return checkpoint_.require_weights(part.name, part.shape).type;
         checkpoint_.require_bytes(part.name, part.shape);
         checkpoint_.require_bytes(part.exponents, part.exponents_shape);
         return WeightType::kMxfp4;
@@ -386,6 +441,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
 
     bool are_equal(const TensorView& a, const TensorView& b, TiedCheck tied) const {
         if (a.type_name != b.type_name || a.bytes.size() != b.bytes.size()) return false;
+        if (a.quantized != nullptr || b.quantized != nullptr) return false;  // codes are not values
         const auto are_equal_at = [&](std::size_t at, std::size_t n) {
             const auto of_a = a.bytes.subspan(at, std::min(n, a.bytes.size() - at));
             const auto of_b = b.bytes.subspan(at, of_a.size());

@@ -178,9 +178,7 @@ ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::
 void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec)) {
     if (!config.has_value("text_config")) return read(config, spec);
-    if (config.has_value("quantization_config")) {
-        config.unsupported("quantization_config", messages::a_quantized_checkpoint, messages::readable_weights);
-    }
+    config.check_quantization(false);
     read(ConfigFields(*config.find("text_config"), config.source(), config.names(), "text_config."), spec);
     spec.tied_embeddings = config.flag("tie_word_embeddings", spec.tied_embeddings);
 }
