@@ -101,7 +101,8 @@ MessageArgument Checkpoint::readable_types() const {
 const TensorView& Checkpoint::require_shape(std::string_view name, std::span<const std::int64_t> shape) const {
     const TensorView* tensor = find(name);
     if (tensor == nullptr) {
-        throw Error(ErrorKind::kInvalidModel, messages::tensor_missing(source(), in_quotes(name), text_of_shape(shape)));
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::tensor_missing(source(), in_quotes(name), text_of_shape(shape)));
     }
     if (!std::ranges::equal(without_leading_ones(shape), without_leading_ones(tensor->shape))) {
         throw Error(ErrorKind::kInvalidModel,
