@@ -39,9 +39,9 @@ class QuantizedTensor {
     std::span<const std::byte> code_bytes, scale_bytes;  // in the mapped files
     std::int64_t n_rows = 0;                             // of one matrix; a tensor of experts has several
     std::int64_t n_cols = 0;
-    std::int64_t scale_rows = 1, scale_cols = 1;          // scales of one matrix
-    std::int64_t rows_of_scale = 1, cols_of_scale = 1;    // weights that share a scale
-    float factor = 1;                                     // of all scales
+    std::int64_t scale_rows = 1, scale_cols = 1;        // scales of one matrix
+    std::int64_t rows_of_scale = 1, cols_of_scale = 1;  // weights that share a scale
+    float factor = 1;                                   // of all scales
 
     // out: weights [first, first + n) of the tensor, row-major. Any thread.
     void read(std::int64_t first, std::int64_t n, kernels::Bf16* out) const;
