@@ -210,7 +210,7 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
                                                        RequestObject::kAnthropicPart, nullptr)};
             result.tool_call_id = fields.text("tool_use_id");
             others->results.push_back(std::move(result));
-        } else if (std::find(texts.begin(), texts.end(), type) != texts.end()) {
+        } else if (std::ranges::any_of(texts, [&](const std::string& text_type) { return type == text_type; })) {
             check_fields(one, part, at + ".");
             text += fields.text("text");
         } else {
