@@ -217,6 +217,7 @@ class QuantizedJoiner {
         }
         std::vector<std::int64_t> weights = tensor.shape;
         const std::int64_t words = weights.back();
+        if (n_cols == 0 && words <= std::numeric_limits<std::int64_t>::max() / 8) n_cols = 8 * words;  // a preview
         const bool four = n_cols % 8 == 0 && n_cols / 8 == words;
         if (n_cols <= 0 || (!four && (n_cols % 4 != 0 || n_cols / 4 != words))) misfit(tensor, *shape);
         weights.back() = n_cols;
@@ -238,7 +239,8 @@ class QuantizedJoiner {
             if (global->type_name != "F32" || global->bytes.size() != sizeof factor) misfit(tensor, *global);
             checkpoint_.require_readable(global->bytes);
             std::memcpy(&factor, global->bytes.data(), sizeof factor);
-            if (divides) factor = 1 / factor;
+            // A preview of a file (HubPreview) has zeros.
+            if (divides && factor != 0) factor = 1 / factor;
             if (!std::isfinite(factor)) misfit(tensor, *global);
             use(*global);
         }
