@@ -7,12 +7,11 @@
 namespace offstage::cli {
 
 // Ctrl+C as a request. After catch_interrupts() it no longer ends the program but is
-// stored until it is cleared; a waiting read() returns with EINTR. `once`: the second
-// Ctrl+C ends the program, as it does without this. Call it, and the next one, on the
-// main thread, which gets the signals and, for their handler, a separate stack.
+// stored until it is cleared; a waiting read() returns with EINTR. `once`: another Ctrl+C
+// a second later ends the program, as it does without this. Call it, and the next one, on
+// the main thread, which gets the signals and, for their handler, a separate stack.
 void catch_interrupts(bool once);
-// The same for the system's or `kill`'s request to end (SIGTERM); the second one ends the
-// program.
+// The same, `once`, for the system's or `kill`'s request to end (SIGTERM).
 void catch_terminations();
 bool is_interrupted();
 void clear_interrupt();

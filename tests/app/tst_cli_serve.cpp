@@ -1,5 +1,6 @@
 // offstage-cli serve from its first line to its end.
 #include <csignal>
+#include <thread>
 
 #include <QFile>
 #include <QProcess>
@@ -41,11 +42,14 @@ class TestCliServe : public QObject {
   private Q_SLOTS:
     void serve_answersUntilItIsEnded_data() {
         QTest::addColumn<int>("signal");
-        QTest::newRow("kill") << SIGTERM;
-        QTest::newRow("Ctrl+C") << SIGINT;
+        QTest::addColumn<int>("times");
+        QTest::newRow("kill") << SIGTERM << 1;
+        QTest::newRow("Ctrl+C") << SIGINT << 1;
+        QTest::newRow("Ctrl+C, and once more of a group's") << SIGINT << 2;
     }
     void serve_answersUntilItIsEnded() {
         QFETCH(int, signal);
+        QFETCH(int, times);
         QProcess process;
         const QByteArray out = start(process, {QStringLiteral("--model"), m_demo});
         const std::uint16_t port = port_of(out);
@@ -63,7 +67,18 @@ class TestCliServe : public QObject {
         QCOMPARE(second.status, 1);
         QVERIFY2(second.err.contains("another program listens there"), second.err.constData());
 
-        ::kill(static_cast<pid_t>(process.processId()), signal);
+        QFile status(QStringLiteral("/proc/%1/status").arg(process.processId()));
+        const auto pends = [&] {
+            if (!status.open(QIODevice::ReadOnly)) return false;
+            const QByteArray text = status.readAll();
+            status.close();
+            return (text.mid(text.indexOf("ShdPnd:") + 7, 17).trimmed().toULongLong(nullptr, 16) >> (signal - 1) &
+                    1U) != 0;
+        };
+        for (int i = 0; i < times; ++i) {
+            ::kill(static_cast<pid_t>(process.processId()), signal);
+            while (pends()) std::this_thread::yield();
+        }
         QVERIFY(process.waitForFinished(60'000));
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 0);
