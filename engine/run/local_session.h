@@ -47,7 +47,10 @@ class LocalSession final : public Session {
     void advance(const std::stop_token& stop) override;
     Message take_note() override { return conversation_.take_file_problem(); }
 
-    LoadedModel* model() { return model_.get(); }  // nullptr: none; for tests and benches
+    // For tests and benches.
+    LoadedModel* model() { return model_.get(); }  // nullptr: none
+    // Until a plan that is being made is there to be finished, or another request is.
+    void wait_for_plan() { replans_.wait_for_plan(); }
 
   private:
     LoadedModel& require_model() const;

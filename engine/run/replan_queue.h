@@ -78,6 +78,7 @@ class ReplanQueue {
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
     ReplanPreview preview(const ReplanRequest& request) { return preview_of(inputs(), request, &error_); }
 
+    void wait_for_plan() { planning_->wait({}); }
     const Replanner& replanner() const { return *replanner_; }
     // Marks which reports an answer gets: those that ended or were under way since.
     struct Mark {

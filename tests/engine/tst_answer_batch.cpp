@@ -584,7 +584,7 @@ class TestAnswerBatch : public QObject {
                 for (Asked& one : all) one.stop.request_stop();
             } else {
                 n_before = nHeld(session);
-                std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the plan is made beside the steps
+                session.wait_for_plan();  // which is made beside the steps
             }
         };
         makeTogether(session, all, 4);
