@@ -6,6 +6,8 @@
 
 qwen3-q4_k: Qwen3-30B-A3B; gate and up in Q4_K, down and head in Q6_K, 3.06 MB for each expert, 20 GB with 48 layers.
 mixtral-q4_0: Mixtral-8x7B; all in Q4_0 but the head in Q6_K, 99 MB for each expert.
+mixtral-q4_k: the same in Q4_K and Q6_K, 114 MB; its tokens call other experts in each layer, as Q4_0's blocks, whose mean
+is not 0, do in the first one alone.
 Scales are small, so that the model computes with sensible numbers and says nothing. The vocabulary has a token for each
 byte and names for the rest, and is there for programs that load no model without one. Needs numpy alone.
 """
@@ -31,6 +33,7 @@ SHAPES = {
                          layers=8, experts=8, active=2, base=1e6, epsilon=1e-5, head_norms=False,
                          type=Q4_0, precise=Q4_0),
 }
+SHAPES["mixtral-q4_k"] = SHAPES["mixtral-q4_0"] | dict(type=Q4_K, precise=Q6_K)
 
 
 def tensors(m):
