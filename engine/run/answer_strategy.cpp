@@ -135,7 +135,9 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
     // may.
     void end_long_thought() {
         if (!has_bound() || !thought_end_.empty() || !splitter_.in_thought()) return;
-        if (thought_tokens_ >= start_.request.max_thought_tokens) thought_end_ = start_.text.end_of_thought(token_);
+        if (thought_tokens_ < start_.request.max_thought_tokens) return;
+        thought_end_ = start_.text.end_of_thought(token_);
+        splitter_.expect_second_end();
     }
 
     std::optional<kernels::TokenRule> rule(int n_ahead) override {

@@ -182,6 +182,8 @@ bool ThoughtSplitter::take_marker(TokenId token) {
         pending_ = format_.close.text;
         is_token_ = true;
         scan(false);
+    } else if (closes && is_second_end()) {
+        expects_second_end_ = false;
     } else if (closes && may_lack_opening_ && !code_.in_code()) {
         turn_into_thought();
     } else if (opens ? opening().empty() : answer_begun_) {
@@ -253,6 +255,15 @@ void ThoughtSplitter::scan(bool at_end) {
             continue;
         }
         if (!opening().empty() && !at_end && opening().starts_with(rest)) break;
+        if (is_second_end() && format_.close.token < 0) {
+            const std::string_view end = format_.close.text;
+            if (rest.starts_with(end)) {
+                at += end.size();
+                expects_second_end_ = false;
+                continue;
+            }
+            if (!at_end && end.starts_with(rest)) break;
+        }
         if (by_text && rest.starts_with(marker.text)) {
             if (!in_thought_) {
                 begin_thought();

@@ -69,6 +69,9 @@ class ThoughtSplitter {
     // kHarmony: to whom the message goes whose header was last ("functions.NAME"); empty: to
     // the user.
     const std::string& recipient() const { return recipient_; }
+    // The thought is ended before the model ends it: where it does so in the answer all
+    // the same, once, that is no text.
+    void expect_second_end() { expects_second_end_ = true; }
     // As resume() after the text so far: it is no part of thought() and answer().
     void forget_text();
     // All output, without the text given to resume().
@@ -81,6 +84,7 @@ class ThoughtSplitter {
     bool take_harmony_marker(TokenId token);
     void scan(bool at_end);
     std::string_view opening() const;
+    bool is_second_end() const { return expects_second_end_ && !in_thought_ && !code_.in_code(); }
     bool may_begin() const { return code_.at_line_start() && !code_.in_code(); }
     bool may_end() const {
         return code_.ends_fence() || (!code_.in_fence() && (code_.at_line_start() || !code_.in_code()));
@@ -103,6 +107,7 @@ class ThoughtSplitter {
     std::string opening_;      // which the model may write all the same, or once more
     bool may_lack_opening_;    // of a thought: text so far may turn out to be one
     bool had_thought_ = false;
+    bool expects_second_end_ = false;
     bool thought_begun_ = false;  // it has a character, or is gone on with
     bool answer_begun_ = false;
     std::string pending_;    // may be the beginning of a marker

@@ -449,6 +449,46 @@ class TestThinking : public QObject {
         const ThinkingModel family(kPlain, {}, {"<think>", "</think>"});
         QCOMPARE(split(family, reply.toStdString()), (Split{thought.toStdString(), answer.toStdString(), false}));
     }
+    // A model that goes on thinking behind the end that it was given, and then ends it.
+    void secondEndOfAThought_isNoText_data() {
+        QTest::addColumn<int>("family");
+        QTest::addColumn<QString>("reply");
+        QTest::addColumn<QString>("answer");
+        QTest::newRow("token") << 0 << "I see.\n</think>\n\nFour."
+                               << "I see.\n\n\nFour.";
+        QTest::newRow("text") << 1 << "I see.\n</think>\n\nFour."
+                              << "I see.\n\n\nFour.";
+        QTest::newRow("at once") << 0 << "</think>\n\nFour."
+                                 << "Four.";
+        QTest::newRow("once") << 1 << "a</think>b</think>"
+                              << "ab</think>";
+        QTest::newRow("in code") << 0 << "`</think>` ends it.</think> So."
+                                 << "`</think>` ends it. So.";
+        QTest::newRow("none") << 1 << "Four. </thin"
+                              << "Four. </thin";
+    }
+    void secondEndOfAThought_isNoText() {
+        QFETCH(int, family);
+        QFETCH(QString, reply);
+        QFETCH(QString, answer);
+        const ThinkingModel model = family == 0 ? qwen() : deepseek();
+        ThoughtSplitter splitter(model.format, true);
+        const auto push = [&](const std::string& text) {
+            std::string shown;
+            for (const TokenId token : model.tokenizer->encode_with_special(text)) {
+                shown += splitter.push(token, model.tokenizer->piece_bytes(token)).answer;
+            }
+            return shown;
+        };
+        push("Let me");
+        splitter.expect_second_end();
+        push("</think>\n\n");
+        std::string streamed = push(reply.toStdString());
+        streamed += splitter.finish().answer;
+        QCOMPARE(QString::fromStdString(streamed), answer);
+        QCOMPARE(splitter.thought(), std::string("Let me"));
+    }
+
     // What a person or the request wrote stays the answer.
     void givenText_isNeverAThought() {
         const ThinkingModel family(kPlain, {}, {"<think>", "</think>"});
