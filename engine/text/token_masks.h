@@ -48,18 +48,30 @@ class VocabularyTree {
         std::uint32_t first_token;  // of tokens(), of those that end here; the next node's is their end
         std::uint16_t depth;        // bytes before `byte`
         std::uint8_t byte;
+        // Bytes from this one, the first of a character, to the end of the subtree's
+        // longest token, all of plain characters; 0: others are there, or more of them.
+        std::uint8_t plain : 7;
+        std::uint8_t beyond_ascii : 1;  // and not all of them are ASCII's
     };
+    // ASCII's visible characters and the space, without those that have a meaning of
+    // their own in quoted text. All characters beyond ASCII are plain, too.
+    static bool is_plain(std::uint8_t byte) { return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\'; }
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
     std::span<const TokenId> tokens() const { return tokens_; }
     std::size_t tokens_end(std::size_t node) const { return nodes_[node + 1].first_token; }
-    std::size_t longest() const { return longest_; }            // bytes of a token
-    std::size_t usual_length() const { return usual_length_; }  // few tokens are longer
+    std::size_t longest() const { return lengths_.back(); }  // bytes of a token
+    // Ascending lengths of tokens, the last one longest(): few are longer than the first
+    // one, and ever fewer than the others.
+    std::span<const std::size_t> lengths() const { return lengths_; }
     std::int64_t vocab_size() const { return vocab_size_; }
 
   private:
+    void find_lengths();
+    void find_plain();
+
     std::vector<Node> nodes_;  // and one behind the last
     std::vector<TokenId> tokens_;
-    std::size_t longest_ = 0, usual_length_ = 0;
+    std::vector<std::size_t> lengths_;
     std::int64_t vocab_size_;
 };
 
@@ -67,8 +79,8 @@ class VocabularyTree {
 // if need be with those of a few callers, is found once for all states that have the
 // same, and kept, up to kMostBytes; only tokens that leave these rules and go on are read
 // from the state itself. Of a part's copies all that have more behind them than a token
-// of the usual length can reach are the same; longer tokens are read from the state
-// itself there. The referents must outlive it. Any thread; one looks at a time.
+// of one of VocabularyTree::lengths() can reach are the same; longer tokens are read from
+// the state itself there. The referents must outlive it. Any thread; one looks at a time.
 class TokenMasks {
   public:
     static constexpr std::size_t kMostBytes = 64u << 20;
@@ -87,13 +99,22 @@ class TokenMasks {
         bool is_vague = false;              // too many of these: the rest is left out
     };
 
+    // Parts' copies, as far as tokens of up to `most` bytes tell them apart.
+    struct Level {
+        std::size_t most = 0;
+        std::vector<std::uint32_t> alike;  // by position: the same one in the first copy that is alike
+    };
+
+    void find_levels();
     // Tokens of more than `most` bytes are unsure.
     Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most);
     const Known& known(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::uint32_t n_callers = 0);
 
     const std::shared_ptr<const Grammar> grammar_;
     const VocabularyTree& vocabulary_;
-    std::vector<std::uint32_t> alike_;  // by position: the same one in the first copy that is alike
+    std::vector<Level> levels_;           // for ever longer tokens
+    std::vector<std::uint8_t> level_of_;  // by position: how many of them find its copy like others
+    std::vector<std::uint8_t> plain_;     // of each class of ASCII's plain bytes one
     std::mutex mutex_;
     std::map<std::vector<std::uint32_t>, Known> known_;  // by positions
     std::size_t n_bytes_ = 0;

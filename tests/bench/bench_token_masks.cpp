@@ -36,6 +36,9 @@ constexpr Case kCases[] = {
     {"a bounded text",
      R"({"type": "object", "properties": {"note": {"type": "string", "maxLength": 200}}, "required": ["note"]})",
      R"({"note": "Nobody has seen it, or so they say on the train. Whoever asks is told that there is no such town."})"},
+    {"up to its bound",
+     R"({"type": "object", "properties": {"note": {"type": "string", "maxLength": 100}}, "required": ["note"]})",
+     R"({"note": "Nobody has seen it, or so they say on the train. Whoever asks is told that there is no such town. So"})"},
 };
 
 // Of the thread's own time, so that other programs do not count.

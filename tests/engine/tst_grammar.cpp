@@ -135,6 +135,7 @@ class TestGrammar : public QObject {
     void masks_ofCountedParts_areThoseOfEachTokenAlone();
     void masks_ofCounts_areShared_data();
     void masks_ofCounts_areShared();
+    void masks_farFromABound_readNothingMore();
     void masks_ofTheSamePlaceInOtherObjects_areShared();
     void masks_nearTheDeepestCall_allowNothingBehindIt();
     void charactersInTokens_areAllowedInPieces();
@@ -604,6 +605,27 @@ void TestGrammar::masks_ofCounts_areShared() {
     }
     const std::size_t n_walks = masks.n_read() / tree.nodes().size();
     QVERIFY2(n_walks < 60, std::to_string(n_walks).c_str());
+}
+
+// Where more is left than the longest token has, all counts are the same; and tokens of
+// plain characters are found without reading each.
+void TestGrammar::masks_farFromABound_readNothingMore() {
+    const auto tokenizer = Tokenizer::open(demoModel(), 2048);
+    const VocabularyTree tree(*tokenizer, 2048);
+    const auto made =
+        std::make_shared<const Grammar>(of_schema(QStringLiteral(R"({"type": "string", "maxLength": 900})")));
+    TokenMasks masks(made, tree);
+    GrammarAutomaton automaton(*made);
+    GrammarAutomaton::State state = automaton.read(automaton.start(), "\"A");
+    masks.find(automaton, state);
+    const std::size_t n_first = masks.n_read();
+    // Two walks, of which each would read all.
+    QVERIFY2(n_first < tree.nodes().size() * 3 / 2, std::to_string(n_first).c_str());
+    for (int i = 0; i < 600; ++i) {
+        state = automaton.step(state, 'a');
+        masks.find(automaton, state);
+    }
+    QCOMPARE(masks.n_read(), n_first);
 }
 
 void TestGrammar::masks_ofTheSamePlaceInOtherObjects_areShared() {
