@@ -58,24 +58,25 @@ std::string escaped(std::string_view text, std::size_t longest) {
 // Builds the value, and refuses values that it could not represent or that are too large.
 // The library's own parser with a filter callback scans a whole list again for each
 // object in it.
-class Builder final : public nlohmann::json_sax<json> {
+template <typename Json>
+class Builder final : public nlohmann::json_sax<Json> {
   public:
     Builder(const std::string& source, const JsonLimits& limits) : source_(source), limits_(limits) {}
 
-    json take() { return std::move(root_); }
+    Json take() { return std::move(root_); }
 
     bool null() override { return add(nullptr); }
     bool boolean(bool value) override { return add(value); }
-    bool number_integer(number_integer_t value) override { return add(value); }
-    bool number_unsigned(number_unsigned_t value) override { return add(value); }
-    bool number_float(number_float_t value, const string_t& /*as_written*/) override { return add(value); }
-    bool string(string_t& value) override { return add(std::move(value)); }
-    bool binary(binary_t& /*value*/) override { return false; }  // JSON has none
-    bool start_object(std::size_t /*n*/) override { return begin(json::object()); }
-    bool start_array(std::size_t /*n*/) override { return begin(json::array()); }
+    bool number_integer(std::int64_t value) override { return add(value); }
+    bool number_unsigned(std::uint64_t value) override { return add(value); }
+    bool number_float(double value, const std::string& /*as_written*/) override { return add(value); }
+    bool string(std::string& value) override { return add(std::move(value)); }
+    bool binary(typename Json::binary_t& /*value*/) override { return false; }  // JSON has none
+    bool start_object(std::size_t /*n*/) override { return begin(Json::object()); }
+    bool start_array(std::size_t /*n*/) override { return begin(Json::array()); }
     bool end_object() override { return end(); }
     bool end_array() override { return end(); }
-    bool key(string_t& name) override {
+    bool key(std::string& name) override {
         count();
         const auto [at, is_new] = open_.back()->emplace(name, nullptr);
         if (!is_new) throw Error(ErrorKind::kInvalidModel, messages::json_key_twice(source_, in_quotes(name)));
@@ -102,17 +103,17 @@ class Builder final : public nlohmann::json_sax<json> {
     }
     // To where it belongs; a container that is open does not move, since the one around
     // it gets nothing meanwhile.
-    json& put(json value) {
+    Json& put(Json value) {
         count();
         if (open_.empty()) return root_ = std::move(value);
         if (open_.back()->is_array()) return open_.back()->emplace_back(std::move(value));
         return *of_key_ = std::move(value);
     }
-    bool add(json value) {
+    bool add(Json value) {
         put(std::move(value));
         return true;
     }
-    bool begin(json container) {
+    bool begin(Json container) {
         if (open_.size() >= limits_.max_depth) {
             throw Error(ErrorKind::kInvalidModel, messages::json_too_deep(source_, limits_.max_depth));
         }
@@ -128,26 +129,29 @@ class Builder final : public nlohmann::json_sax<json> {
     const std::string& source_;
     const JsonLimits& limits_;
     std::size_t n_values_ = 0;
-    json root_;
-    std::vector<json*> open_;  // containers, each inside the one before it
-    json* of_key_ = nullptr;   // the destination of the value of the last key
+    Json root_;
+    std::vector<Json*> open_;  // containers, each inside the one before it
+    Json* of_key_ = nullptr;   // the destination of the value of the last key
 };
 
-}  // namespace
-
-std::string in_quotes(std::string_view text) {
-    std::string out = "\"";
-    out += escaped(text, kLongestQuote);
-    out += '"';
-    return out;
+template <typename Json>
+Json parse_bounded(std::string_view text, const std::string& source, const JsonLimits& limits) {
+    // nlohmann's lexer takes a NUL byte for the end of the text and ignores the rest.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+        throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
+    }
+    Builder<Json> builder(source, limits);
+    Json::sax_parse(text.begin(), text.end(), &builder);
+    return builder.take();
 }
 
-MessageArgument describe(const json& value) {
+template <typename Json>
+MessageArgument description_of(const Json& value) {
     switch (value.type()) {
         case json::value_t::null:
             return "null";
         case json::value_t::string:
-            return in_quotes(value.get_ref<const std::string&>());
+            return in_quotes(value.template get_ref<const std::string&>());
         case json::value_t::array:
             return messages::a_list_of(value.size());
         case json::value_t::object:
@@ -164,14 +168,29 @@ MessageArgument describe(const json& value) {
     return messages::something_else;
 }
 
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+    std::string out = "\"";
+    out += escaped(text, kLongestQuote);
+    out += '"';
+    return out;
+}
+
+MessageArgument describe(const json& value) {
+    return description_of(value);
+}
+
+MessageArgument describe(const nlohmann::ordered_json& value) {
+    return description_of(value);
+}
+
 json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
-    // nlohmann's lexer takes a NUL byte for the end of the text and ignores the rest.
-    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
-    }
-    Builder builder(source, limits);
-    json::sax_parse(text.begin(), text.end(), &builder);
-    return builder.take();
+    return parse_bounded<json>(text, source, limits);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
+    return parse_bounded<nlohmann::ordered_json>(text, source, limits);
 }
 
 JsonFields::JsonFields(const json& object, const std::string& source, std::string path)

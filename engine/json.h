@@ -23,6 +23,10 @@ struct JsonLimits {
 // that appears twice in one object, a NUL byte, and nesting or size beyond the limits.
 // Throws Error (kInvalidModel) that begins with `source`.
 nlohmann::json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits = {});
+// The same: objects keep the order of their keys, and look at all of them for each new
+// one.
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& source,
+                                          const JsonLimits& limits = {});
 
 // `text` in quotes for a message: control characters and bytes that are not UTF-8 become
 // \xNN, a long text is cut.
@@ -31,6 +35,7 @@ std::string in_quotes(std::string_view text);
 // A short description of a value for a message: a number as written, a text in quotes, "a
 // list of 3", "an object", "null".
 MessageArgument describe(const nlohmann::json& value);
+MessageArgument describe(const nlohmann::ordered_json& value);
 
 // Reads the fields of one JSON object, with a check on each. The object and the source
 // must outlive it. A field counts as absent when the key is missing; null is a separate

@@ -15,6 +15,7 @@
 #include "app/cli/standard_output.h"
 #include "app/process_setup.h"
 #include "engine/error.h"
+#include "engine/serve/api_fields.h"
 
 namespace {
 
@@ -53,9 +54,10 @@ int run(int argc, char** argv) {
           add_sensitivity, add_cluster,         add_replay,   add_help}) {
         add(commands);
     }
-    const bool wants_page = argc == 2 && std::string_view(argv[1]) == "--options-page";  // for the manual
-    if (wants_page) {
-        std::cout << options_page(app) << std::flush;
+    // Pages of the manual.
+    const std::string_view only = argc == 2 ? argv[1] : "";
+    if (only == "--options-page" || only == "--fields-page") {
+        std::cout << (only == "--options-page" ? options_page(app) : offstage::engine::fields_page()) << std::flush;
         return 0;
     }
     if (const std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) {

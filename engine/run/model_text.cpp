@@ -256,12 +256,14 @@ std::shared_ptr<const Grammar> ModelText::tool_grammar(const GenerationRequest& 
     const bool is_strict = std::any_of(tools.begin(), tools.end(), [](const ToolDefinitions& tool) {
         return tool["function"].value("strict", ToolDefinitions()) == true;
     });
-    if (!use.required && !is_strict) return nullptr;
+    const Grammar* const form = request.grammar.get();
+    if (!use.required && !is_strict && form == nullptr) return nullptr;
     require(TextNeeds::kChatTemplate);
-    auto grammar = tool_call_grammar(tool_calls(), text_.thinking, tools, use.only, use.parallel, !use.required);
+    auto grammar = tool_call_grammar(tool_calls(), text_.thinking, tools, use.only, use.parallel, !use.required, form);
     if (grammar) return std::make_shared<const Grammar>(std::move(*grammar));
-    throw Error(ErrorKind::kUnsupported,
-                use.required ? messages::calls_cannot_be_demanded : messages::calls_cannot_be_strict);
+    throw Error(ErrorKind::kUnsupported, use.required      ? messages::calls_cannot_be_demanded
+                                         : form != nullptr ? messages::calls_beside_no_form
+                                                           : messages::calls_cannot_be_strict);
 }
 
 std::shared_ptr<TokenMasks> ModelText::masks(Grammar grammar) const {

@@ -9,8 +9,6 @@
 namespace offstage::engine {
 namespace {
 
-using Ordered = nlohmann::ordered_json;
-
 // Calls `make`; its errors are the field's.
 template <typename Make>
 std::shared_ptr<const Grammar> form_of(const std::string& field, const Make& make) {
@@ -26,50 +24,45 @@ std::shared_ptr<const Grammar> any_object() {
     return kObject;
 }
 
-// The schema at this place of the body, which was read before.
-std::shared_ptr<const Grammar> schema_form(std::string_view body, const char* place, const std::string& field) {
-    const Ordered whole = Ordered::parse(body);
-    return form_of(field, [&] { return json_schema_grammar(whole.at(Ordered::json_pointer(place))); });
+std::shared_ptr<const Grammar> schema_form(const RequestJson& schema, const std::string& field) {
+    return form_of(field, [&] { return json_schema_grammar(schema); });
 }
 
 // An object with "type"; the name of its type.
-std::string type_of_format(const nlohmann::json& format, RequestObject kind, const std::string& field) {
+std::string type_of_format(const RequestJson& format, RequestObject kind, const std::string& field) {
     if (!format.is_object()) refuse_field(field, format, "an object with \"type\"");
     check_fields(format, kind, field + ".");
     return RequestFields(format, field + ".").text("type");
 }
 
-const nlohmann::json& require_schema(const nlohmann::json& object, const std::string& at) {
-    const nlohmann::json* schema = object.is_object() ? RequestFields(object).find("schema") : nullptr;
+const RequestJson& require_schema(const RequestJson& object, const std::string& at) {
+    const RequestJson* schema = object.is_object() ? RequestFields(object).find("schema") : nullptr;
     if (schema == nullptr) throw ApiError(400, "\"" + at + ".schema\" is missing; expected a JSON schema.", at);
     return *schema;
 }
 
-std::shared_ptr<const Grammar> format_form(const nlohmann::json& format, std::string_view body) {
+std::shared_ptr<const Grammar> format_form(const RequestJson& format) {
     const std::string field = "response_format", type = type_of_format(format, RequestObject::kResponseFormat, field);
     const bool has_own = format.contains("schema") && !format["schema"].is_null();
     if (type == "json_schema") {
-        const nlohmann::json& inner = RequestFields(format, field + ".").object("json_schema");
+        const RequestJson& inner = RequestFields(format, field + ".").object("json_schema");
         check_fields(inner, RequestObject::kJsonSchema, field + ".json_schema.");
-        require_schema(inner, field + ".json_schema");
-        return schema_form(body, "/response_format/json_schema/schema", field);
+        return schema_form(require_schema(inner, field + ".json_schema"), field);
     }
-    if (type == "json_object") return has_own ? schema_form(body, "/response_format/schema", field) : any_object();
+    if (type == "json_object") return has_own ? schema_form(format["schema"], field) : any_object();
     if (type != "text") refuse_field(field + ".type", type, "text, json_object or json_schema");
     return nullptr;
 }
 
-std::shared_ptr<const Grammar> json_schema_format(const nlohmann::json& format, std::string_view body,
-                                                  const char* place, const std::string& field) {
+std::shared_ptr<const Grammar> json_schema_format(const RequestJson& format, const std::string& field) {
     const std::string type = type_of_format(format, RequestObject::kOutputFormat, field);
     if (type != "json_schema") refuse_field(field + ".type", type, "json_schema");
-    require_schema(format, field);
-    return schema_form(body, place, field);
+    return schema_form(require_schema(format, field), field);
 }
 
 }  // namespace
 
-std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::string_view body) {
+std::shared_ptr<const Grammar> openai_form(const RequestFields& fields) {
     std::shared_ptr<const Grammar> form;
     std::string said_by;
     const auto add = [&](const std::string& field, std::shared_ptr<const Grammar> more) {
@@ -81,9 +74,8 @@ std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::str
         form = std::move(more);
         said_by = field;
     };
-    if (const nlohmann::json* format = fields.find("response_format"))
-        add("response_format", format_form(*format, body));
-    if (fields.find("json_schema") != nullptr) add("json_schema", schema_form(body, "/json_schema", "json_schema"));
+    if (const RequestJson* format = fields.find("response_format")) add("response_format", format_form(*format));
+    if (const RequestJson* schema = fields.find("json_schema")) add("json_schema", schema_form(*schema, "json_schema"));
     if (const std::string grammar = fields.text("grammar"); !grammar.empty()) {
         add("grammar", form_of("grammar", [&] { return parse_gbnf(grammar); }));
     }
@@ -93,36 +85,34 @@ std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::str
     return form;
 }
 
-std::shared_ptr<const Grammar> responses_form(const RequestFields& fields, std::string_view body) {
-    const nlohmann::json& text = fields.object("text");
+std::shared_ptr<const Grammar> responses_form(const RequestFields& fields) {
+    const RequestJson& text = fields.object("text");
     check_fields(text, RequestObject::kResponseText, "text.");
-    const nlohmann::json* format = RequestFields(text, "text.").find("format");
+    const RequestJson* format = RequestFields(text, "text.").find("format");
     if (format == nullptr) return nullptr;
     const std::string field = "text.format", type = type_of_format(*format, RequestObject::kTextFormat, field);
     if (type == "text") return nullptr;
     if (type == "json_object") return any_object();
     if (type != "json_schema") refuse_field(field + ".type", type, "text, json_object or json_schema");
-    require_schema(*format, field);
-    return schema_form(body, "/text/format/schema", field);
+    return schema_form(require_schema(*format, field), field);
 }
 
-std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields, std::string_view body) {
-    const nlohmann::json* format = fields.find("format");
+std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields) {
+    const RequestJson* format = fields.find("format");
     if (format == nullptr || *format == "") return nullptr;
     if (*format == "json") return any_object();
     if (!format->is_object()) refuse_field("format", *format, "\"json\" or a JSON schema");
-    return schema_form(body, "/format", "format");
+    return schema_form(*format, "format");
 }
 
-std::shared_ptr<const Grammar> anthropic_form(const RequestFields& fields, std::string_view body) {
-    const nlohmann::json& config = fields.object("output_config");
-    const nlohmann::json *inner = RequestFields(config).find("format"), *outer = fields.find("output_format");
+std::shared_ptr<const Grammar> anthropic_form(const RequestFields& fields) {
+    const RequestJson& config = fields.object("output_config");
+    const RequestJson *inner = RequestFields(config).find("format"), *outer = fields.find("output_format");
     if (inner != nullptr && outer != nullptr) {
         refuse_field("output_format", *outer, "none beside \"output_config.format\"");
     }
-    if (inner != nullptr)
-        return json_schema_format(*inner, body, "/output_config/format/schema", "output_config.format");
-    if (outer != nullptr) return json_schema_format(*outer, body, "/output_format/schema", "output_format");
+    if (inner != nullptr) return json_schema_format(*inner, "output_config.format");
+    if (outer != nullptr) return json_schema_format(*outer, "output_format");
     return nullptr;
 }
 

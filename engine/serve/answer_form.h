@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "engine/serve/request_fields.h"
 #include "engine/text/grammar.h"
@@ -12,11 +11,10 @@ namespace offstage::engine {
 
 // OpenAI's "response_format" and "text.format", llama.cpp's "json_schema" and "grammar",
 // Ollama's "format", and Anthropic's "output_config.format" and "output_format"; nullptr:
-// any text. `body`: of the request, in which schemas keep the order of their properties.
-// Throw ApiError (400).
-std::shared_ptr<const Grammar> openai_form(const RequestFields& fields, std::string_view body);
-std::shared_ptr<const Grammar> responses_form(const RequestFields& fields, std::string_view body);
-std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields, std::string_view body);
-std::shared_ptr<const Grammar> anthropic_form(const RequestFields& fields, std::string_view body);
+// any text. Throw ApiError (400).
+std::shared_ptr<const Grammar> openai_form(const RequestFields& fields);
+std::shared_ptr<const Grammar> responses_form(const RequestFields& fields);
+std::shared_ptr<const Grammar> ollama_form(const RequestFields& fields);
+std::shared_ptr<const Grammar> anthropic_form(const RequestFields& fields);
 
 }  // namespace offstage::engine

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -27,7 +28,9 @@ constexpr FieldRule kAnthropicRules[] = {
      "output_format "
      "tools tool_choice",
      kInAnthropic, FieldRule::kRead},
-    {"metadata service_tier inference_geo cache_control diagnostics", kInAnthropic, FieldRule::kHarmless},
+    {"metadata service_tier inference_geo diagnostics", kInAnthropic, FieldRule::kHarmless, kAboutCaller},
+    {"cache_control", kInAnthropic | kInAnthropicPart | kInAnthropicTool | kInAnthropicCall | kInAnthropicResult,
+     FieldRule::kHarmless, kReuse},
     {"mcp_servers", kInAnthropic, "[[]]", kNoNetwork},
     {"container", kInAnthropic, "[]", "this server runs no programs"},
     {"context_management", kInAnthropic, R"([{}, {"edits": []}])", "nothing is taken out of a conversation"},
@@ -38,20 +41,19 @@ constexpr FieldRule kAnthropicRules[] = {
     // ---- a message and its parts
     {"role content", kInAnthropicMessage, FieldRule::kRead},
     {"type text", kInAnthropicPart, FieldRule::kRead},
-    {"cache_control", kInAnthropicPart, FieldRule::kHarmless},
     {"citations", kInAnthropicPart, R"([[], {"enabled": false}])"},
     {"type thinking", kInThought, FieldRule::kRead},
-    {"signature", kInThought, FieldRule::kHarmless},
-    {"type data", kInRedacted, FieldRule::kHarmless},
+    {"signature", kInThought, FieldRule::kHarmless, "thoughts are taken back with any"},
+    {"type data", kInRedacted, FieldRule::kHarmless, "only its writer can read it"},
     // ---- tools, their calls and results
     {"name description input_schema strict", kInAnthropicTool, FieldRule::kRead},
     {"type", kInAnthropicTool, R"(["custom"])", "this server has no tools of its own"},
-    {"cache_control eager_input_streaming", kInAnthropicTool, FieldRule::kHarmless},
+    {"eager_input_streaming", kInAnthropicTool, FieldRule::kHarmless, "arguments always come in pieces"},
     {"type name disable_parallel_tool_use", bit(RequestObject::kAnthropicChoice), FieldRule::kRead},
     {"type id name input", kInAnthropicCall, FieldRule::kRead},
-    {"cache_control caller", kInAnthropicCall, FieldRule::kHarmless},
+    {"caller", kInAnthropicCall, FieldRule::kHarmless, kOldReply},
     {"type tool_use_id content", kInAnthropicResult, FieldRule::kRead},
-    {"is_error cache_control", kInAnthropicResult, FieldRule::kHarmless},  // what went wrong stands in the result
+    {"is_error", kInAnthropicResult, FieldRule::kHarmless, "what went wrong stands in the result"},
     // ---- output_config
     {"effort format", kInOutput, FieldRule::kRead},
     {"type schema", bit(RequestObject::kOutputFormat), FieldRule::kRead},
@@ -59,7 +61,7 @@ constexpr FieldRule kAnthropicRules[] = {
 
 // Without "thinking" Anthropic's models do not think.
 bool read_thinking(const RequestFields& fields, GenerationRequest& answer) {
-    const nlohmann::json& thinking = fields.object("thinking");
+    const RequestJson& thinking = fields.object("thinking");
     if (thinking.empty()) return false;
     check_fields(thinking, RequestObject::kThinking, "thinking.");
     const RequestFields of_thinking(thinking, "thinking.");
@@ -72,20 +74,20 @@ bool read_thinking(const RequestFields& fields, GenerationRequest& answer) {
     return type != "disabled";
 }
 
-// Among the model's choices where it has that one; empty: left out.
+// Empty: left out.
 std::string effort_of(const RequestFields& fields) {
-    const nlohmann::json& config = fields.object("output_config");
+    const RequestJson& config = fields.object("output_config");
     check_fields(config, RequestObject::kOutputConfig, "output_config.");
     std::string effort = RequestFields(config, "output_config.").text("effort");
-    if (effort == "xhigh" || effort == "max") effort = "high";
-    if (!effort.empty() && effort != "low" && effort != "medium" && effort != "high") {
+    const auto efforts = {"", "low", "medium", "high", "xhigh", "max"};
+    if (std::find(efforts.begin(), efforts.end(), effort) == efforts.end()) {
         refuse_field("output_config.effort", effort, "low, medium, high, xhigh or max");
     }
     return effort;
 }
 
 ApiRequest parse_anthropic(std::string_view body, bool is_count) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     check_fields(object, RequestObject::kAnthropic);
     const RequestFields fields(object);
     ApiRequest request;
@@ -95,14 +97,13 @@ ApiRequest parse_anthropic(std::string_view body, bool is_count) {
     request.think = read_thinking(fields, answer);
     answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = effort_of(fields);
-    answer.grammar = anthropic_form(fields, body);
-    answer.tools = anthropic_tools(fields, body);
-    check_form_and_tools(answer, "output_config.format");
+    answer.grammar = anthropic_form(fields);
+    answer.tools = anthropic_tools(fields);
     if (fields.find("max_tokens") == nullptr && !is_count) {
         throw ApiError(400, "\"max_tokens\" is missing; expected the most tokens of the answer.", "max_tokens");
     }
     answer.max_tokens = static_cast<int>(fields.integer("max_tokens", 1, std::numeric_limits<int>::max(), 1));
-    if (const nlohmann::json* system = fields.find("system")) {
+    if (const RequestJson* system = fields.find("system")) {
         std::string text = content_of(*system, "system", RequestObject::kAnthropicPart, nullptr);
         if (!text.empty()) answer.messages.push_back({Role::kSystem, std::move(text)});
     }

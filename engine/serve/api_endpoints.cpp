@@ -44,6 +44,8 @@ std::span<const ApiServer::Endpoint> ApiServer::endpoints() {
                      [](const ModelSummary& model, std::int64_t since, std::string_view) {
                          return ollama_models(model, since);
                      }),
+        E::describes("GET", "/api/ps",
+                     [](const ModelSummary& model, std::int64_t, std::string_view) { return ollama_running(model); }),
         E::describes("POST", "/api/show", ollama_show),
         E::describes("GET", "/api/version",
                      [](const ModelSummary&, std::int64_t, std::string_view) { return ollama_version(); }),

@@ -37,9 +37,8 @@ constexpr FieldRule kOpenAiRules[] = {
     {"echo", kInChat, "[false]"},
     {"top_logprobs", kInCompletion, "[0]", "\"logprobs\" says how many are wanted"},
     // ---- OpenAI's API
-    {"user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_retention "
-     "prediction",
-     kInBody, kHarmless},
+    {"user metadata store service_tier safety_identifier prediction", kInBody, kHarmless, kAboutCaller},
+    {"prompt_cache_key prompt_cache_retention", kInBody, kHarmless, kReuse},
     {"parallel_tool_calls", kInCompletion, "[true, false]", kInConversations},
     {"suffix", kInBody, R"([""])", "this server only goes on where a text ends"},
     {"tools", kInCompletion, "[[]]", kInConversations},
@@ -52,11 +51,14 @@ constexpr FieldRule kOpenAiRules[] = {
     {"web_search_options", kInBody, "[]", kNoNetwork},
     {"include", kInBody, "[[]]"},
     // ---- llama.cpp's server
-    {"cache_prompt n_cache_reuse id_slot timings_per_token return_progress backend_sampling parse_tool_calls "
-     "speculative.n_max speculative.n_min speculative.p_min xtc_threshold dynatemp_exponent dry_base "
-     "dry_allowed_length dry_penalty_last_n "
-     "dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay n_keep n_discard",
-     kInBody, kHarmless},
+    {"cache_prompt n_cache_reuse id_slot", kInBody, kHarmless, kReuse},
+    {"timings_per_token return_progress backend_sampling parse_tool_calls", kInBody, kHarmless,
+     "what is reported, and how; a reply has none of it"},
+    {"speculative.n_max speculative.n_min speculative.p_min xtc_threshold dynatemp_exponent dry_base "
+     "dry_allowed_length dry_penalty_last_n dry_sequence_breakers mirostat_tau mirostat_eta adaptive_decay "
+     "smoothing_curve length_penalty",
+     kInBody, kHarmless, "details of what another field would switch on"},
+    {"n_keep n_discard", kInBody, kHarmless, "an answer ends where the context is full; nothing is dropped from it"},
     {"grammar_lazy", kInBody, "[false]", kOtherForm},
     {"grammar_triggers", kInBody, "[[]]", kOtherForm},
     {"preserved_tokens response_fields lora", kInBody, "[[]]"},
@@ -74,9 +76,9 @@ constexpr FieldRule kOpenAiRules[] = {
     {"chat_template", kInBody, R"([""])", "the model's own is used"},
     {"reasoning_format", kInBody, R"(["auto", "deepseek"])", kOwnThoughts},
     // ---- other servers of open models
-    {"priority request_id rid cache_salt keep_alive ttl draft_model usage smoothing_curve length_penalty", kInBody,
-     kHarmless},
-    {"models provider route session_id trace", kInBody, kHarmless},  // OpenRouter's: who answers
+    {"priority request_id rid usage session_id trace", kInBody, kHarmless, "requests are taken in their order"},
+    {"cache_salt", kInBody, kHarmless, kReuse},
+    {"keep_alive ttl draft_model models provider route", kInBody, kHarmless, kOneModel},
     {"transforms plugins", kInBody, "[[]]"},
     {"extra_body options", kInBody, "[{}]", "its fields belong beside the others"},
     {"min_tokens top_a epsilon_cutoff eta_cutoff smoothing_factor", kInBody, "[0]"},
@@ -100,9 +102,9 @@ constexpr FieldRule kOpenAiRules[] = {
     {"include_reasoning separate_reasoning", kInBody, "[true]", kOwnThoughts},
     // ---- a message
     {"role content name reasoning_content reasoning tool_calls tool_call_id prefix partial", kInMessage, kRead},
-    {"id annotations metadata parsed reasoning_details thinking_blocks", kInMessage, kHarmless},
-    {"cache_control", kInMessage | kInPart, kHarmless},
-    {"provider_specific_fields", kInMessage | kInCall, kHarmless},
+    {"id annotations metadata parsed reasoning_details thinking_blocks", kInMessage, kHarmless, kOldReply},
+    {"cache_control", kInMessage | kInPart, kHarmless, kReuse},
+    {"provider_specific_fields", kInMessage | kInCall, kHarmless, kOldReply},
     {"type", kInMessage, R"(["text", "message"])"},
     {"refusal", kInMessage, R"([""])", "it belongs into \"content\""},
     {"audio", kInMessage, "[]", "sound is not read"},
@@ -110,12 +112,12 @@ constexpr FieldRule kOpenAiRules[] = {
     {"function_call", kInMessage, "[]", "calls are read from \"tool_calls\""},
     // ---- what messages consist of
     {"type text", kInPart, kRead},
-    {"annotations", kInPart, kHarmless},
+    {"annotations", kInPart, kHarmless, kOldReply},
     {"id function", kInCall, kRead},
     {"type", kInCall, R"(["function"])", "there are no other calls"},
-    {"index extra_content", kInCall, kHarmless},
+    {"index extra_content", kInCall, kHarmless, kOldReply},
     {"name arguments", kInFunction, kRead},
-    {"index parsed_arguments", kInFunction, kHarmless},
+    {"index parsed_arguments", kInFunction, kHarmless, kOldReply},
     // ---- tools
     {"type", kInTool | kInToolChoice, R"(["function"])", "there are no other tools"},
     {"function", kInTool | kInToolChoice, kRead},
@@ -124,10 +126,10 @@ constexpr FieldRule kOpenAiRules[] = {
     // ---- response_format
     {"type json_schema schema", kInFormat, kRead},
     {"schema", kInSchema, kRead},
-    {"name description strict", kInSchema, kHarmless},  // an answer always is of its schema
+    {"name description strict", kInSchema, kHarmless, kOwnSchema},
     // ---- stream_options
     {"include_usage", kInStream, kRead},
-    {"include_obfuscation", kInStream, kHarmless},
+    {"include_obfuscation", kInStream, kHarmless, "pieces are as long as they are"},
     {"continuous_usage_stats", kInStream, "[false]"},
     // ---- /tokenize and /detokenize
     {"content add_special parse_special with_pieces", bit(RequestObject::kTokenize), kRead},
@@ -140,7 +142,7 @@ bool has_word(std::string_view words, const std::string& word) {
 }
 
 // The first of the neutral values, for users.
-std::string neutral_text(const nlohmann::json& neutral) {
+std::string neutral_text(const RequestJson& neutral) {
     const bool is_none = neutral.empty() || neutral[0].empty() || neutral[0] == "";
     return is_none ? "none" : neutral[0].dump();
 }
@@ -155,14 +157,14 @@ const FieldRule* find_rule(const std::string& name, RequestObject kind) {
     return nullptr;
 }
 
-void check_field(const std::string& name, const nlohmann::json& value, RequestObject kind, const std::string& path) {
+void check_field(const std::string& name, const RequestJson& value, RequestObject kind, const std::string& path) {
     const FieldRule* const rule = find_rule(name, kind);
     if (rule == nullptr) {
         throw ApiError(400, in_quotes(path + name) + " is no field that this server knows there; leave it out.",
                        path + name);
     }
     if (rule->treatment == kRead || rule->treatment == kHarmless) return;
-    const nlohmann::json neutral = nlohmann::json::parse(rule->treatment);
+    const RequestJson neutral = RequestJson::parse(rule->treatment);
     if (std::find(neutral.begin(), neutral.end(), value) != neutral.end()) return;
     throw ApiError(400,
                    "\"" + path + name + "\" is " + describe(value).english() + "; expected " + neutral_text(neutral) +
@@ -176,7 +178,7 @@ std::span<const FieldRule> openai_fields() {
     return kOpenAiRules;
 }
 
-void check_fields(const nlohmann::json& object, RequestObject kind, const std::string& path) {
+void check_fields(const RequestJson& object, RequestObject kind, const std::string& path) {
     for (const auto& [name, value] : object.items()) {
         if (!value.is_null()) check_field(name, value, kind, path);
     }

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "engine/serve/request_fields.h"
 
 namespace offstage::engine {
 
@@ -71,7 +72,6 @@ struct FieldRule {
     // Fields that change no answer, with any value: the caller's identity, billing,
     // storing, caching, the order among requests, where a model runs and how long it
     // stays, and details of features that another field would have to switch on first.
-    // The manual lists them (resources/help/en/server.md).
     static constexpr std::string_view kHarmless = "harmless";
 
     std::string_view names;  // with blanks between
@@ -79,13 +79,21 @@ struct FieldRule {
     // kRead, kHarmless, or a list in JSON of the values that change nothing: any other
     // value is refused.
     std::string_view treatment;
-    std::string_view why = {};  // of a refusal, as the end of a sentence
+    // Of a refusal, as the end of a sentence; of kHarmless, why it changes no answer.
+    std::string_view why = {};
 };
 
 // The reasons that several APIs share.
 inline constexpr std::string_view kOtherForm = "\"response_format\" or \"grammar\" give an answer a form";
 inline constexpr std::string_view kNoNetwork = "this server reaches no network";
 inline constexpr std::string_view kNoPictures = "pictures are not read";
+inline constexpr std::string_view kAboutCaller = "who asks, what is kept, hints";
+inline constexpr std::string_view kReuse = "the server reuses what it can";
+inline constexpr std::string_view kOneModel = "one model is loaded, and stays";
+inline constexpr std::string_view kWhenLoaded = "where and how the model runs is chosen when it is loaded";
+inline constexpr std::string_view kNeverCut = "a prompt that is too long is refused, never cut";
+inline constexpr std::string_view kOldReply = "what an earlier reply said beside its text";
+inline constexpr std::string_view kOwnSchema = "an answer always is of its schema";
 
 std::span<const FieldRule> openai_fields();  // with those of other servers that have its API
 std::span<const FieldRule> responses_fields();
@@ -96,6 +104,9 @@ std::span<const FieldRule> anthropic_fields();
 // would change the answer and is not supported, and for the first unknown one. null
 // counts as left out; so does a neutral value. `path`: before the field's name, such as
 // "messages[3].".
-void check_fields(const nlohmann::json& object, RequestObject kind, const std::string& path = {});
+void check_fields(const RequestJson& object, RequestObject kind, const std::string& path = {});
+
+// The manual's page about all of them (resources/help/en/server-fields.md), in Markdown.
+std::string fields_page();
 
 }  // namespace offstage::engine

@@ -139,8 +139,21 @@ std::string ollama_models(const ModelSummary& model, std::int64_t loaded) {
     return json_line({{"models", Json::array({one})}});
 }
 
+std::string ollama_running(const ModelSummary& model) {
+    constexpr const char* kNever = "9999-12-31T23:59:59Z";  // programs read a time
+    const Json one = {{"name", model.name},
+                      {"model", model.name},
+                      {"size", model.weight_bytes},
+                      {"digest", digest_of(model)},
+                      {"details", details_of(model)},
+                      {"expires_at", kNever},
+                      {"size_vram", model.vram_budget_bytes},
+                      {"context_length", model.context}};
+    return json_line({{"models", Json::array({one})}});
+}
+
 std::string ollama_show(const ModelSummary& model, std::int64_t loaded, std::string_view body) {
-    const nlohmann::json request = parse_body(body);
+    const RequestJson request = parse_body(body);
     check_fields(request, RequestObject::kOllamaShow);
     const RequestFields fields(request);
     check_model(fields.text(fields.one_of({"model", "name"})), model.name);

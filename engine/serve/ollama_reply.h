@@ -32,6 +32,7 @@ class OllamaReply final : public ReplyWriter {
 
 std::string ollama_version();                                               // GET /api/version
 std::string ollama_models(const ModelSummary& model, std::int64_t loaded);  // GET /api/tags
+std::string ollama_running(const ModelSummary& model);                      // GET /api/ps
 // POST /api/show. Throws ApiError.
 std::string ollama_show(const ModelSummary& model, std::int64_t loaded, std::string_view body);
 

@@ -23,9 +23,8 @@ constexpr FieldRule kOllamaRules[] = {
     {"model stream options think format", kInOllama, FieldRule::kRead},
     {"messages tools", kInOllamaChat, FieldRule::kRead},
     {"prompt system raw", kInGenerate, FieldRule::kRead},
-    // How long the model stays loaded; what to do where a prompt is too long, which is
-    // refused here.
-    {"keep_alive truncate shift", kInOllama, FieldRule::kHarmless},
+    {"keep_alive", kInOllama, FieldRule::kHarmless, kOneModel},
+    {"truncate shift", kInOllama, FieldRule::kHarmless, kNeverCut},
     {"logprobs", kInOllama, "[false]", "/v1/chat/completions gives log probabilities"},
     {"top_logprobs", kInOllama, "[0]", "/v1/chat/completions gives log probabilities"},
     {"suffix", kInGenerate, R"([""])", "this server only goes on where a text ends"},
@@ -37,10 +36,11 @@ constexpr FieldRule kOllamaRules[] = {
     {"temperature top_k top_p min_p repeat_penalty repeat_last_n presence_penalty frequency_penalty seed num_predict "
      "stop",
      kInOptions, FieldRule::kRead},
-    // Where and how the model runs, which is chosen when it is loaded.
-    {"num_ctx num_batch num_gpu main_gpu num_thread num_keep use_mmap use_mlock low_vram numa f16_kv vocab_only "
-     "logits_all mirostat_eta mirostat_tau draft_num_predict",
-     kInOptions, FieldRule::kHarmless},
+    {"num_ctx num_batch num_gpu main_gpu num_thread use_mmap use_mlock low_vram numa f16_kv vocab_only "
+     "logits_all draft_num_predict",
+     kInOptions, FieldRule::kHarmless, kWhenLoaded},
+    {"num_keep", kInOptions, FieldRule::kHarmless, kNeverCut},
+    {"mirostat_eta mirostat_tau", kInOptions, FieldRule::kHarmless, "details of what another field would switch on"},
     {"typical_p tfs_z", kInOptions, "[1]"},
     {"mirostat", kInOptions, "[0]"},
     {"penalize_newline", kInOptions, "[true]"},
@@ -48,24 +48,24 @@ constexpr FieldRule kOllamaRules[] = {
     {"role content thinking tool_calls tool_name tool_call_id", kInOllamaMessage, FieldRule::kRead},
     // ---- /api/show
     {"model name", kInShow, FieldRule::kRead},
-    {"verbose", kInShow, FieldRule::kHarmless},
+    {"verbose", kInShow, FieldRule::kHarmless, "the reply is the same"},
 };
 
 // The parts that both endpoints read.
-GenerationRequest ollama_answer(const RequestFields& fields, std::string_view body, ApiRequest& request) {
+GenerationRequest ollama_answer(const RequestFields& fields, ApiRequest& request) {
     read_common(request, fields, true);
-    const nlohmann::json& given = fields.object("options");
+    const RequestJson& given = fields.object("options");
     check_fields(given, RequestObject::kOllamaOptions, "options.");
     const RequestFields options(given, "options.");
     GenerationRequest answer;
     answer.sampler = sampler_of(
         options, {.temperature = 0.8F, .top_k = 40, .top_p = 0.9F, .repeat_penalty = 1.1F, .repeat_window = 64});
-    answer.grammar = ollama_form(fields, body);
+    answer.grammar = ollama_form(fields);
     request.stop = stops_of(options, "stop");
     // 0 and below: until the end of the turn or of the context.
     const std::int64_t limit = options.integer("num_predict", -2, std::numeric_limits<int>::max(), -1);
     answer.max_tokens = static_cast<int>(std::max<std::int64_t>(0, limit));
-    if (const nlohmann::json* think = fields.find("think"); think != nullptr && think->is_string()) {
+    if (const RequestJson* think = fields.find("think"); think != nullptr && think->is_string()) {
         request.think = true;
         answer.thinking = think->get<std::string>();
         if (answer.thinking != "high" && answer.thinking != "medium" && answer.thinking != "low") {
@@ -84,28 +84,27 @@ std::span<const FieldRule> ollama_fields() {
 }
 
 ApiRequest parse_ollama_chat(std::string_view body) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     check_fields(object, RequestObject::kOllamaChat);
     const RequestFields fields(object);
     ApiRequest request;
-    GenerationRequest answer = ollama_answer(fields, body, request);
-    const nlohmann::json* messages = fields.find("messages");
+    GenerationRequest answer = ollama_answer(fields, request);
+    const RequestJson* messages = fields.find("messages");
     if (messages == nullptr || messages->empty()) return request;  // it asks for the model alone
     answer.messages = messages_of(fields, RequestObject::kOllamaMessage);
     answer.continue_last = is_begun_answer(answer.messages.back());
-    answer.tools = openai_tools(fields, body);
-    check_form_and_tools(answer, "format");
+    answer.tools = openai_tools(fields);
     request.prompts.push_back(std::move(answer));
     return request;
 }
 
 ApiRequest parse_ollama_generate(std::string_view body) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     check_fields(object, RequestObject::kOllamaGenerate);
     const RequestFields fields(object);
     ApiRequest request;
     request.kind = ApiRequest::Kind::kCompletion;
-    GenerationRequest answer = ollama_answer(fields, body, request);
+    GenerationRequest answer = ollama_answer(fields, request);
     const std::string prompt = fields.text("prompt"), system = fields.text("system");
     answer.raw = answer.raw_special = fields.boolean("raw", false);
     if (answer.raw && !system.empty()) {

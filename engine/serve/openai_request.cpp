@@ -17,12 +17,12 @@ constexpr std::size_t kMostPrompts = 1024;  // times the choices of each
 constexpr std::int64_t kMostChoices = 16;
 
 // The common part of both endpoints: everything except the prompt and log probabilities.
-ApiRequest common_of(const nlohmann::json& object, const RequestFields& fields, ApiRequest::Kind kind) {
+ApiRequest common_of(const RequestJson& object, const RequestFields& fields, ApiRequest::Kind kind) {
     check_fields(object, kind == ApiRequest::Kind::kChat ? RequestObject::kChat : RequestObject::kCompletion);
     ApiRequest request;
     request.kind = kind;
     read_common(request, fields, false);
-    const nlohmann::json& options = fields.object("stream_options");
+    const RequestJson& options = fields.object("stream_options");
     check_fields(options, RequestObject::kStreamOptions, "stream_options.");
     request.include_usage = RequestFields(options, "stream_options.").boolean("include_usage", false);
     request.stop = stops_of(fields, "stop");
@@ -44,7 +44,7 @@ void read_choices(ApiRequest& request, const RequestFields& fields) {
 
 // Whether the answer goes on where the last message ends: only where a field says so.
 bool continues_last(const RequestFields& fields, const ChatMessage& last) {
-    const nlohmann::json& messages = *fields.find("messages");
+    const RequestJson& messages = *fields.find("messages");
     const std::string at = "messages[" + std::to_string(messages.size() - 1) + "].";
     std::string said_by;
     bool continues = false;
@@ -74,7 +74,7 @@ bool continues_last(const RequestFields& fields, const ChatMessage& last) {
 
 // A text, token ids, or a list of either.
 std::vector<GenerationRequest> prompts_of(const RequestFields& fields) {
-    const nlohmann::json* prompt = fields.find("prompt");
+    const RequestJson* prompt = fields.find("prompt");
     constexpr const char* kExpected = "a text, a list of texts, token ids, or a list of lists of them";
     if (prompt == nullptr) {
         throw ApiError(400, std::string("\"prompt\" is missing; expected ") + kExpected + ".", "prompt");
@@ -85,7 +85,7 @@ std::vector<GenerationRequest> prompts_of(const RequestFields& fields) {
         refuse_field("prompt", *prompt, std::string(kExpected) + ", at most " + std::to_string(kMostPrompts));
     }
     std::vector<GenerationRequest> prompts;
-    const auto add = [&](const nlohmann::json& one) {
+    const auto add = [&](const RequestJson& one) {
         GenerationRequest request;
         request.raw = true;
         if (one.is_string()) {
@@ -100,15 +100,15 @@ std::vector<GenerationRequest> prompts_of(const RequestFields& fields) {
     if (is_one) {
         add(*prompt);
     } else {
-        for (const nlohmann::json& one : *prompt) add(one);
+        for (const RequestJson& one : *prompt) add(one);
     }
     return prompts;
 }
 
-// One of ModelSummary::thinking_choices, which the engine checks.
+// Of choose_thinking().
 std::string thinking_of(const RequestFields& fields) {
     constexpr const char* kName = "chat_template_kwargs";
-    const nlohmann::json& variables = fields.object(kName);
+    const RequestJson& variables = fields.object(kName);
     for (const auto& [name, value] : variables.items()) {
         if (name != "enable_thinking" && name != "reasoning_effort") {
             throw ApiError(400,
@@ -123,14 +123,14 @@ std::string thinking_of(const RequestFields& fields) {
         if (where->find("enable_thinking") != nullptr) return where->boolean("enable_thinking", true) ? "on" : "off";
     }
     const std::string effort = fields.text("reasoning_effort");
-    return level_of_effort(effort.empty() ? given.text("reasoning_effort") : effort);
+    return effort.empty() ? given.text("reasoning_effort") : effort;
 }
 
 // -1: until the end of the turn or of the context.
 int limit_of(const RequestFields& fields, int least, int fallback) {
     constexpr std::int64_t kMostAnswerTokens = 100'000'000;
     const char* name = fields.one_of({"max_completion_tokens", "max_tokens", "n_predict"});
-    if (const nlohmann::json* given = fields.find(name);
+    if (const RequestJson* given = fields.find(name);
         given != nullptr && !given->is_number_unsigned() && *given == -1) {
         return -1;
     }
@@ -147,7 +147,7 @@ GenerationRequest ApiRequest::prompt_of(std::size_t answer) const {
 }
 
 ApiRequest parse_chat_request(std::string_view body) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     const RequestFields fields(object);
     ApiRequest request = common_of(object, fields, ApiRequest::Kind::kChat);
     GenerationRequest answer;
@@ -156,9 +156,8 @@ ApiRequest parse_chat_request(std::string_view body) {
     answer.sampler = sampler_of(fields, kPlainSampling);
     answer.thinking = thinking_of(fields);
     answer.ignore_end = fields.boolean("ignore_eos", false);
-    answer.grammar = openai_form(fields, body);
-    answer.tools = openai_tools(fields, body);
-    check_form_and_tools(answer, "response_format");
+    answer.grammar = openai_form(fields);
+    answer.tools = openai_tools(fields);
     answer.max_tokens = std::max(0, limit_of(fields, 1, -1));
     const bool wanted = fields.boolean("logprobs", false);
     const std::int64_t alternatives = fields.integer("top_logprobs", 0, kMostAlternatives, 0);
@@ -172,7 +171,7 @@ ApiRequest parse_chat_request(std::string_view body) {
 }
 
 ApiRequest parse_completion_request(std::string_view body) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     const RequestFields fields(object);
     ApiRequest request = common_of(object, fields, ApiRequest::Kind::kCompletion);
     request.echo = fields.boolean("echo", false);
@@ -183,7 +182,7 @@ ApiRequest parse_completion_request(std::string_view body) {
     const SamplerSettings sampler = sampler_of(fields, kPlainSampling);
     const int limit = limit_of(fields, 0, 16);
     const bool ignore_end = fields.boolean("ignore_eos", false);
-    const std::shared_ptr<const Grammar> grammar = openai_form(fields, body);
+    const std::shared_ptr<const Grammar> grammar = openai_form(fields);
     const bool wanted = fields.find("logprobs") != nullptr;
     const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
     for (GenerationRequest& prompt : request.prompts) {

@@ -9,19 +9,18 @@
 
 namespace offstage::engine {
 
-void refuse_field(const std::string& field, const nlohmann::json& value, const std::string& expected) {
+void refuse_field(const std::string& field, const RequestJson& value, const std::string& expected) {
     throw ApiError(400, "\"" + field + "\" is " + describe(value).english() + "; expected " + expected + ".", field);
 }
 
-nlohmann::json parse_body(std::string_view body) {
+RequestJson parse_body(std::string_view body) {
     constexpr std::size_t kMostValues = 2'000'000;
-    // An ordered_json of the same body, as several readers make one, looks at all keys of
-    // an object for each further one.
+    // An object looks at all of its keys for each further one.
     constexpr std::size_t kMostKeys = 2048;
-    nlohmann::json object;
+    RequestJson object;
     try {
-        object =
-            parse_json(body, "The request's body", {.max_depth = 32, .max_values = kMostValues, .max_keys = kMostKeys});
+        object = parse_ordered_json(body, "The request's body",
+                                    {.max_depth = 32, .max_values = kMostValues, .max_keys = kMostKeys});
     } catch (const Error& error) {
         throw api_error_of(400, error);
     }
@@ -36,7 +35,7 @@ void check_model(const std::string& wanted, const std::string& loaded) {
                    "model", "model_not_found");
 }
 
-const nlohmann::json* RequestFields::find(const char* name) const {
+const RequestJson* RequestFields::find(const char* name) const {
     const auto it = object_.find(name);
     return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
@@ -52,7 +51,7 @@ const char* RequestFields::one_of(std::initializer_list<const char*> names) cons
 }
 
 void RequestFields::check_same(const char* name, const RequestFields& other, const char* other_name) const {
-    const nlohmann::json *value = find(name), *other_value = other.find(other_name);
+    const RequestJson *value = find(name), *other_value = other.find(other_name);
     if (value == nullptr || other_value == nullptr || *value == *other_value) return;
     const std::string field = other.path_ + other_name;
     refuse_field(field, *other_value,
@@ -61,7 +60,7 @@ void RequestFields::check_same(const char* name, const RequestFields& other, con
 
 std::int64_t RequestFields::integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback,
                                     const char* also) const {
-    const nlohmann::json* value = find(name);
+    const RequestJson* value = find(name);
     if (value == nullptr) return fallback;
     // Larger than int64 is out of every range here. Some programs write 40.0 for 40.
     constexpr double kExact = 9007199254740992;  // 2^53: larger floats are no exact integers
@@ -79,33 +78,33 @@ std::int64_t RequestFields::integer(const char* name, std::int64_t low, std::int
 }
 
 float RequestFields::number(const char* name, double low, double high, float fallback) const {
-    const nlohmann::json* value = find(name);
+    const RequestJson* value = find(name);
     if (value == nullptr) return fallback;
     const double given = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
     if (!(given >= low && given <= high)) {
-        const auto shown = [](double bound) { return nlohmann::json(bound).dump(); };
+        const auto shown = [](double bound) { return RequestJson(bound).dump(); };
         refuse_field(path_ + name, *value, "a number from " + shown(low) + " to " + shown(high));
     }
     return static_cast<float>(given);
 }
 
 bool RequestFields::boolean(const char* name, bool fallback) const {
-    const nlohmann::json* value = find(name);
+    const RequestJson* value = find(name);
     if (value == nullptr) return fallback;
     if (!value->is_boolean()) refuse_field(path_ + name, *value, "true or false");
     return value->get<bool>();
 }
 
 std::string RequestFields::text(const char* name) const {
-    const nlohmann::json* value = find(name);
+    const RequestJson* value = find(name);
     if (value == nullptr) return {};
     if (!value->is_string()) refuse_field(path_ + name, *value, "a text");
     return value->get<std::string>();
 }
 
-const nlohmann::json& RequestFields::object(const char* name) const {
-    static const nlohmann::json kNone = nlohmann::json::object();
-    const nlohmann::json* value = find(name);
+const RequestJson& RequestFields::object(const char* name) const {
+    static const RequestJson kNone = RequestJson::object();
+    const RequestJson* value = find(name);
     if (value == nullptr) return kNone;
     if (!value->is_object()) refuse_field(path_ + name, *value, "an object");
     return *value;

@@ -8,11 +8,14 @@
 
 namespace offstage::engine {
 
+// Of a request: objects keep the order of their keys, as schemas need it.
+using RequestJson = nlohmann::ordered_json;
+
 // Throws ApiError (400): "FIELD" is VALUE; expected EXPECTED.
-[[noreturn]] void refuse_field(const std::string& field, const nlohmann::json& value, const std::string& expected);
+[[noreturn]] void refuse_field(const std::string& field, const RequestJson& value, const std::string& expected);
 
 // A request's body, which must be an object. Throws ApiError (400).
-nlohmann::json parse_body(std::string_view body);
+RequestJson parse_body(std::string_view body);
 
 // Throws ApiError (404) where another model than the loaded one is wanted. Empty: any.
 void check_model(const std::string& wanted, const std::string& loaded);
@@ -22,11 +25,11 @@ void check_model(const std::string& wanted, const std::string& loaded);
 class RequestFields {
   public:
     // `path`: before the names, in messages.
-    explicit RequestFields(const nlohmann::json& object, std::string path = {})
+    explicit RequestFields(const RequestJson& object, std::string path = {})
         : object_(object), path_(std::move(path)) {}
 
     // nullptr: left out.
-    const nlohmann::json* find(const char* name) const;
+    const RequestJson* find(const char* name) const;
     // Of the names for one thing, the one that the request contains; the last name if it
     // contains none. Refuses two that contradict each other.
     const char* one_of(std::initializer_list<const char*> names) const;
@@ -40,10 +43,10 @@ class RequestFields {
     bool boolean(const char* name, bool fallback) const;
     std::string text(const char* name) const;
     // An object of its own; left out: an empty one.
-    const nlohmann::json& object(const char* name) const;
+    const RequestJson& object(const char* name) const;
 
   private:
-    const nlohmann::json& object_;
+    const RequestJson& object_;
     std::string path_;
 };
 

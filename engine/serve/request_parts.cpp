@@ -22,8 +22,8 @@ constexpr std::size_t kLongestStop = 1024;  // bytes
 std::vector<std::pair<TokenId, float>> bias_of(const RequestFields& fields) {
     constexpr const char* kName = "logit_bias";
     std::vector<std::pair<TokenId, float>> biases;
-    const nlohmann::json* given = fields.find(kName);
-    if (given == nullptr || *given == nlohmann::json(false) || *given == nlohmann::json::array()) return biases;
+    const RequestJson* given = fields.find(kName);
+    if (given == nullptr || *given == RequestJson(false) || *given == RequestJson::array()) return biases;
     if (!given->is_object() || given->size() > kMostBiases) {
         refuse_field(kName, *given, "an object of token ids and numbers, at most " + std::to_string(kMostBiases));
     }
@@ -41,13 +41,13 @@ std::vector<std::pair<TokenId, float>> bias_of(const RequestFields& fields) {
 
 std::vector<ToolCall> tool_calls_of(const RequestFields& message, const std::string& at) {
     std::vector<ToolCall> calls;
-    const nlohmann::json* list = message.find("tool_calls");
+    const RequestJson* list = message.find("tool_calls");
     if (list == nullptr) return calls;
     if (!list->is_array()) refuse_field(at + ".tool_calls", *list, "a list of calls");
-    for (const nlohmann::json& call : *list) {
+    for (const RequestJson& call : *list) {
         const std::string here = at + ".tool_calls[" + std::to_string(calls.size()) + "]";
         const RequestFields fields(call, here + ".");
-        const nlohmann::json* function = call.is_object() ? fields.find("function") : nullptr;
+        const RequestJson* function = call.is_object() ? fields.find("function") : nullptr;
         if (function == nullptr || !function->is_object()) {
             refuse_field(here, call, "an object with \"function\", an object");
         }
@@ -55,7 +55,7 @@ std::vector<ToolCall> tool_calls_of(const RequestFields& message, const std::str
         check_fields(*function, RequestObject::kFunction, here + ".function.");
         const RequestFields named(*function, here + ".function.");
         // Some clients send the parsed arguments.
-        const nlohmann::json* arguments = named.find("arguments");
+        const RequestJson* arguments = named.find("arguments");
         const bool is_object = arguments != nullptr && arguments->is_object();
         calls.push_back(
             {fields.text("id"), named.text("name"), is_object ? arguments->dump() : named.text("arguments")});
@@ -64,7 +64,7 @@ std::vector<ToolCall> tool_calls_of(const RequestFields& message, const std::str
 }
 
 // Why parts of this type are not taken, as the end of a sentence.
-std::string_view why_not(const nlohmann::json& type) {
+std::string_view why_not(const RequestJson& type) {
     const std::string name = type.is_string() ? type.get<std::string>() : std::string();
     const auto is_about = [&](std::initializer_list<const char*> words) {
         return std::any_of(words.begin(), words.end(),
@@ -85,7 +85,7 @@ std::vector<std::string> text_types(RequestObject part) {
 }
 
 // Appends it, behind the results of tools that are its parts.
-void add_message(std::vector<ChatMessage>& messages, const nlohmann::json& message, const std::string& at,
+void add_message(std::vector<ChatMessage>& messages, const RequestJson& message, const std::string& at,
                  RequestObject kind) {
     if (!message.is_object()) refuse_field(at, message, "an object with \"role\" and \"content\"");
     check_fields(message, kind, at + ".");
@@ -118,7 +118,7 @@ void add_message(std::vector<ChatMessage>& messages, const nlohmann::json& messa
 
 }  // namespace
 
-Role role_of(const nlohmann::json& message, const std::string& at) {
+Role role_of(const RequestJson& message, const std::string& at) {
     const auto role = message.find("role");
     if (role == message.end()) throw ApiError(400, "\"" + at + ".role\" is missing.", "messages");
     if (*role == "developer") return Role::kSystem;
@@ -168,14 +168,14 @@ SamplerSettings sampler_of(const RequestFields& fields, const SamplerSettings& l
 }
 
 std::vector<std::string> stops_of(const RequestFields& fields, const char* name) {
-    const nlohmann::json* value = fields.find(name);
+    const RequestJson* value = fields.find(name);
     if (value == nullptr) return {};
     std::vector<std::string> stops;
-    const nlohmann::json list = value->is_string() ? nlohmann::json::array({*value}) : *value;
+    const RequestJson list = value->is_string() ? RequestJson::array({*value}) : *value;
     if (!list.is_array() || list.size() > kMostStops) {
         refuse_field(name, *value, "a text or a list of at most " + std::to_string(kMostStops));
     }
-    for (const nlohmann::json& text : list) {
+    for (const RequestJson& text : list) {
         if (!text.is_string() || text.get_ref<const std::string&>().size() > kLongestStop) {
             refuse_field(name, text, "texts of at most " + std::to_string(kLongestStop) + " bytes");
         }
@@ -184,14 +184,14 @@ std::vector<std::string> stops_of(const RequestFields& fields, const char* name)
     return stops;
 }
 
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, OtherParts* others) {
+std::string content_of(const RequestJson& content, const std::string& at, RequestObject part, OtherParts* others) {
     if (content.is_null()) return {};
     if (content.is_string()) return content.get<std::string>();
     if (!content.is_array()) refuse_field(at, content, "a text or a list of parts");
     const std::vector<std::string> texts = text_types(part);
     std::string text;
-    for (const nlohmann::json& one : content) {
-        const nlohmann::json type = one.is_object() ? one.value("type", nlohmann::json()) : nlohmann::json();
+    for (const RequestJson& one : content) {
+        const RequestJson type = one.is_object() ? one.value("type", RequestJson()) : RequestJson();
         if (type.is_null()) refuse_field(at, one, "parts with a \"type\"");
         const RequestFields fields(one, at + ".");
         const bool of_assistant = others != nullptr && others->is_assistant;
@@ -206,7 +206,7 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
             others->calls.push_back({fields.text("id"), fields.text("name"), fields.object("input").dump()});
         } else if (of_user && type == "tool_result") {
             check_fields(one, RequestObject::kAnthropicResult, at + ".");
-            ChatMessage result{Role::kTool, content_of(one.value("content", nlohmann::json()), at + ".content",
+            ChatMessage result{Role::kTool, content_of(one.value("content", RequestJson()), at + ".content",
                                                        RequestObject::kAnthropicPart, nullptr)};
             result.tool_call_id = fields.text("tool_use_id");
             others->results.push_back(std::move(result));
@@ -223,12 +223,12 @@ std::string content_of(const nlohmann::json& content, const std::string& at, Req
 }
 
 std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind) {
-    const nlohmann::json* list = fields.find("messages");
+    const RequestJson* list = fields.find("messages");
     if (list == nullptr) throw ApiError(400, "\"messages\" is missing; expected a list of messages.", "messages");
     if (!list->is_array() || list->empty()) refuse_field("messages", *list, "a list of at least one message");
     std::vector<ChatMessage> messages;
     for (std::size_t i = 0; i < list->size(); ++i) {
-        const nlohmann::json& message = (*list)[i];
+        const RequestJson& message = (*list)[i];
         const std::string at = "messages[" + std::to_string(i) + "]";
         add_message(messages, message, at, kind);
         for (const char* name : {"prefix", "partial"}) {
@@ -255,19 +255,21 @@ void append_joined(std::vector<ChatMessage>& messages, ChatMessage message) {
     calls.insert(calls.end(), message.tool_calls.begin(), message.tool_calls.end());
 }
 
-std::string level_of_effort(const std::string& effort) {
-    return effort == "none" ? "off" : effort;
-}
-
 void choose_thinking(ApiRequest& request, const ModelSummary& model) {
-    for (GenerationRequest& prompt : request.prompts) {
-        if (!model.thinks && prompt.thinking == "off") prompt.thinking.clear();
-    }
-    if (!request.think.has_value()) return;
     const std::vector<std::string>& choices = model.thinking_choices;
     const auto offers = [&](const std::string& name) {
         return std::find(choices.begin(), choices.end(), name) != choices.end();
     };
+    for (GenerationRequest& prompt : request.prompts) {
+        std::string& choice = prompt.thinking;
+        if (choice == "none") choice = "off";
+        if (!model.thinks && choice == "off") choice.clear();
+        const bool is_least = choice == "minimal", is_most = choice == "xhigh" || choice == "max";
+        if (const char* const near = is_least ? "low" : "high"; (is_least || is_most) && !offers(choice)) {
+            if (offers(near)) choice = near;  // otherwise the engine refuses what was asked for
+        }
+    }
+    if (!request.think.has_value()) return;
     for (GenerationRequest& prompt : request.prompts) {
         std::string& choice = prompt.thinking;
         if (!*request.think && offers("off")) {
@@ -282,10 +284,10 @@ void choose_thinking(ApiRequest& request, const ModelSummary& model) {
     }
 }
 
-std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field) {
+std::vector<TokenId> token_ids_of(const RequestJson& list, const char* field) {
     std::vector<TokenId> ids;
     ids.reserve(list.size());
-    for (const nlohmann::json& id : list) {
+    for (const RequestJson& id : list) {
         if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
             id.get<std::int64_t>() > std::numeric_limits<TokenId>::max()) {
             refuse_field(field, id, "token ids");

@@ -26,7 +26,7 @@ void read_common(ApiRequest& request, const RequestFields& fields, bool streams_
 // A text, or a list of them; empty ones, which programs send for none, do not count.
 std::vector<std::string> stops_of(const RequestFields& fields, const char* name);
 
-Role role_of(const nlohmann::json& message, const std::string& at);
+Role role_of(const RequestJson& message, const std::string& at);
 
 // A text, or a list of parts. The parts of Anthropic's messages that are no text are left in
 // `others`; nullptr: there must be none.
@@ -36,7 +36,7 @@ struct OtherParts {
     std::vector<ChatMessage> results;  // of the user's, as messages of tools
     bool is_assistant = false;
 };
-std::string content_of(const nlohmann::json& content, const std::string& at, RequestObject part, OtherParts* others);
+std::string content_of(const RequestJson& content, const std::string& at, RequestObject part, OtherParts* others);
 
 // "messages", each checked as an object of this kind.
 std::vector<ChatMessage> messages_of(const RequestFields& fields, RequestObject kind);
@@ -50,12 +50,11 @@ inline bool is_begun_answer(const ChatMessage& last) {
     return last.role == Role::kAssistant && last.tool_calls.empty();
 }
 
-// The level of thinking of OpenAI's "reasoning_effort".
-std::string level_of_effort(const std::string& effort);
-// Replaces ApiRequest::think by one of the model's choices, and leaves "off" out where
-// the model does not think.
+// Replaces what the APIs call levels of thinking, and ApiRequest::think, by one of the
+// model's choices: where it has no such level, the nearest one that it has. "none" is
+// "off", which is left out where the model does not think.
 void choose_thinking(ApiRequest& request, const ModelSummary& model);
 
-std::vector<TokenId> token_ids_of(const nlohmann::json& list, const char* field);
+std::vector<TokenId> token_ids_of(const RequestJson& list, const char* field);
 
 }  // namespace offstage::engine

@@ -29,11 +29,13 @@ constexpr FieldRule kResponsesRules[] = {
      "repetition_penalty repeat_penalty repeat_last_n presence_penalty frequency_penalty logit_bias seed tools "
      "tool_choice parallel_tool_calls text reasoning include",
      kInResponses, FieldRule::kRead},
-    // A reply says that it is not stored. Calls of the server's own tools, which could be
-    // limited, do not exist.
-    {"store metadata user safety_identifier service_tier prompt_cache_key prompt_cache_retention "
-     "prompt_cache_options client_metadata truncation max_tool_calls background_options",
-     kInResponses, FieldRule::kHarmless},
+    // A reply says that it is not stored.
+    {"store metadata user safety_identifier service_tier client_metadata", kInResponses, FieldRule::kHarmless,
+     kAboutCaller},
+    {"prompt_cache_key prompt_cache_retention prompt_cache_options", kInResponses, FieldRule::kHarmless, kReuse},
+    {"truncation", kInResponses, FieldRule::kHarmless, kNeverCut},
+    {"max_tool_calls background_options", kInResponses, FieldRule::kHarmless,
+     "the server calls no tools, and answers at once"},
     {"previous_response_id conversation", kInResponses, "[]", kStateless},
     {"prompt", kInResponses, "[]", "this server keeps no prompts; send it in \"instructions\" and \"input\""},
     {"background", kInResponses, "[false]", "an answer belongs to its connection"},
@@ -45,16 +47,16 @@ constexpr FieldRule kResponsesRules[] = {
     {"type content summary", kInReasoningItem, FieldRule::kRead},
     {"type call_id name arguments", kInItemCall, FieldRule::kRead},
     {"type call_id output", kInItemResult, FieldRule::kRead},
-    {"id status", kInItemMessage | kInReasoningItem | kInItemCall | kInItemResult, FieldRule::kHarmless},
-    {"phase", kInItemMessage, FieldRule::kHarmless},                // which of a turn's texts it is
-    {"encrypted_content", kInReasoningItem, FieldRule::kHarmless},  // which only its writer can read
-    {"caller name", kInItemResult, FieldRule::kHarmless},           // the call says them
-    {"caller", kInItemCall, FieldRule::kHarmless},
+    {"id status", kInItemMessage | kInReasoningItem | kInItemCall | kInItemResult, FieldRule::kHarmless, kOldReply},
+    {"phase", kInItemMessage, FieldRule::kHarmless, "which of a turn's texts it is"},
+    {"encrypted_content", kInReasoningItem, FieldRule::kHarmless, "only its writer can read it"},
+    {"caller name", kInItemResult, FieldRule::kHarmless, "the call says them"},
+    {"caller", kInItemCall, FieldRule::kHarmless, kOldReply},
     {"namespace", kInItemCall | kInItemResult, R"([""])", "tools have no groups here"},
     {"async", kInItemCall | kInFlatTool, "[false]", "an answer ends with its calls"},
     // ---- what items consist of
     {"type text", kInItemPart | kInReasoningPart, FieldRule::kRead},
-    {"annotations logprobs prompt_cache_breakpoint", kInItemPart, FieldRule::kHarmless},
+    {"annotations logprobs prompt_cache_breakpoint", kInItemPart, FieldRule::kHarmless, kOldReply},
     // ---- tools
     {"name description parameters strict", kInFlatTool, FieldRule::kRead},
     {"type", kInFlatTool, R"(["function"])", "this server has no tools of its own"},
@@ -65,21 +67,21 @@ constexpr FieldRule kResponsesRules[] = {
     {"name", bit(RequestObject::kResponseToolChoice), FieldRule::kRead},
     // ---- reasoning
     {"effort", kInReasoning, FieldRule::kRead},
-    {"summary generate_summary", kInReasoning, FieldRule::kHarmless},  // thoughts are shown as they are
+    {"summary generate_summary", kInReasoning, FieldRule::kHarmless, "thoughts are shown as they are"},
     {"context", kInReasoning, R"(["auto"])", "the model's template says which thoughts are kept"},
     {"mode", kInReasoning, R"(["standard"])"},
     // ---- text
     {"format", kInText, FieldRule::kRead},
     {"verbosity", kInText, R"(["medium"])"},
     {"type schema", kInTextFormat, FieldRule::kRead},
-    {"name description strict", kInTextFormat, FieldRule::kHarmless},  // an answer always is of its schema
+    {"name description strict", kInTextFormat, FieldRule::kHarmless, kOwnSchema},
 };
 
-std::string parts_of(const nlohmann::json& item, const char* name, const std::string& at, RequestObject part) {
-    return content_of(item.value(name, nlohmann::json()), at + "." + name, part, nullptr);
+std::string parts_of(const RequestJson& item, const char* name, const std::string& at, RequestObject part) {
+    return content_of(item.value(name, RequestJson()), at + "." + name, part, nullptr);
 }
 
-ChatMessage message_of_item(const nlohmann::json& item, const std::string& at) {
+ChatMessage message_of_item(const RequestJson& item, const std::string& at) {
     if (!item.is_object()) refuse_field(at, item, "an object with \"type\"");
     const RequestFields fields(item, at + ".");
     std::string type = fields.text("type");
@@ -108,7 +110,7 @@ ChatMessage message_of_item(const nlohmann::json& item, const std::string& at) {
         message.content = parts_of(item, "output", at, RequestObject::kResponsePart);
         message.tool_call_id = fields.text("call_id");
     } else {
-        refuse_field(at + ".type", item.value("type", nlohmann::json()),
+        refuse_field(at + ".type", item.value("type", RequestJson()),
                      "message, function_call, function_call_output or reasoning");
     }
     return message;
@@ -120,7 +122,7 @@ std::vector<ChatMessage> messages_of_input(const RequestFields& fields) {
     if (std::string text = fields.text("instructions"); !text.empty()) {
         messages.push_back({Role::kSystem, std::move(text)});
     }
-    const nlohmann::json* input = fields.find("input");
+    const RequestJson* input = fields.find("input");
     if (input == nullptr) throw ApiError(400, "\"input\" is missing; expected a text or a list of items.", "input");
     if (input->is_string()) {
         messages.push_back({Role::kUser, input->get<std::string>()});
@@ -134,44 +136,40 @@ std::vector<ChatMessage> messages_of_input(const RequestFields& fields) {
 }
 
 void read_effort(GenerationRequest& answer, const RequestFields& fields) {
-    const nlohmann::json& reasoning = fields.object("reasoning");
+    const RequestJson& reasoning = fields.object("reasoning");
     check_fields(reasoning, RequestObject::kReasoning, "reasoning.");
-    const std::string effort = RequestFields(reasoning, "reasoning.").text("effort");
-    answer.thinking = level_of_effort(effort == "minimal" ? "low" : effort);
-    if (effort == "xhigh" || effort == "max") answer.thinking = "high";
+    answer.thinking = RequestFields(reasoning, "reasoning.").text("effort");
 }
 
 void check_include(const RequestFields& fields) {
-    const nlohmann::json* include = fields.find("include");
+    const RequestJson* include = fields.find("include");
     if (include == nullptr) return;
     if (!include->is_array()) refuse_field("include", *include, "a list of texts");
-    for (const nlohmann::json& one : *include) {
+    for (const RequestJson& one : *include) {
         if (one == "reasoning.encrypted_content") continue;  // thoughts are not encrypted
         refuse_field("include", one, "\"reasoning.encrypted_content\" alone");
     }
 }
 
 // What a reply repeats of its request.
-nlohmann::ordered_json repeated_fields(std::string_view body) {
-    using Ordered = nlohmann::ordered_json;
-    const Ordered given = Ordered::parse(body);
-    Ordered repeated = {{"instructions", nullptr},
-                        {"max_output_tokens", nullptr},
-                        {"metadata", Ordered::object()},
-                        {"parallel_tool_calls", true},
-                        {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
-                        {"temperature", 1.0},
-                        {"text", {{"format", {{"type", "text"}}}}},
-                        {"tool_choice", "auto"},
-                        {"tools", Ordered::array()},
-                        {"top_p", 1.0},
-                        {"truncation", "disabled"},
-                        {"user", nullptr}};
+RequestJson repeated_fields(const RequestJson& given) {
+    RequestJson repeated = {{"instructions", nullptr},
+                            {"max_output_tokens", nullptr},
+                            {"metadata", RequestJson::object()},
+                            {"parallel_tool_calls", true},
+                            {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
+                            {"temperature", 1.0},
+                            {"text", {{"format", {{"type", "text"}}}}},
+                            {"tool_choice", "auto"},
+                            {"tools", RequestJson::array()},
+                            {"top_p", 1.0},
+                            {"truncation", "disabled"},
+                            {"user", nullptr}};
     for (auto& [name, value] : repeated.items()) {
         if (const auto found = given.find(name); found != given.end() && !found->is_null()) value = *found;
     }
-    for (Ordered& tool : repeated["tools"]) {
-        if (tool.value("strict", Ordered()).is_null()) tool["strict"] = false;
+    for (RequestJson& tool : repeated["tools"]) {
+        if (tool.value("strict", RequestJson()).is_null()) tool["strict"] = false;
     }
     return repeated;
 }
@@ -183,24 +181,23 @@ std::span<const FieldRule> responses_fields() {
 }
 
 ApiRequest parse_responses_request(std::string_view body) {
-    const nlohmann::json object = parse_body(body);
+    const RequestJson object = parse_body(body);
     check_fields(object, RequestObject::kResponses);
     const RequestFields fields(object);
     ApiRequest request;
     read_common(request, fields, false);
-    const nlohmann::json& options = fields.object("stream_options");
+    const RequestJson& options = fields.object("stream_options");
     check_fields(options, RequestObject::kStreamOptions, "stream_options.");
     static_cast<void>(RequestFields(options, "stream_options.").boolean("include_usage", true));  // it always comes
     check_include(fields);
     GenerationRequest answer;
     answer.sampler = sampler_of(fields, kPlainSampling);
     read_effort(answer, fields);
-    answer.grammar = responses_form(fields, body);
-    answer.tools = responses_tools(fields, body);
-    check_form_and_tools(answer, "text.format");
+    answer.grammar = responses_form(fields);
+    answer.tools = responses_tools(fields);
     answer.max_tokens = static_cast<int>(fields.integer("max_output_tokens", 1, std::numeric_limits<int>::max(), 0));
     answer.messages = messages_of_input(fields);
-    request.repeated = repeated_fields(body);
+    request.repeated = repeated_fields(object);
     request.prompts.push_back(std::move(answer));
     return request;
 }

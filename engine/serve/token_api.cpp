@@ -51,7 +51,7 @@ std::string model_props(const ModelSummary& model, std::size_t n_together) {
 }
 
 std::string tokenize(const ModelSummary& model, std::string_view body) {
-    const nlohmann::json request = parse_body(body);
+    const RequestJson request = parse_body(body);
     check_fields(request, RequestObject::kTokenize);
     const RequestFields fields(request);
     const ModelText text(*model.text);
@@ -86,11 +86,11 @@ std::string tokenize(const ModelSummary& model, std::string_view body) {
 }
 
 std::string detokenize(const ModelSummary& model, std::string_view body) {
-    const nlohmann::json request = parse_body(body);
+    const RequestJson request = parse_body(body);
     check_fields(request, RequestObject::kDetokenize);
-    const nlohmann::json* list = RequestFields(request).find("tokens");
+    const RequestJson* list = RequestFields(request).find("tokens");
     if (list == nullptr || !list->is_array()) {
-        refuse_field("tokens", list == nullptr ? nlohmann::json() : *list, "a list of token ids");
+        refuse_field("tokens", list == nullptr ? RequestJson() : *list, "a list of token ids");
     }
     const ModelText text(*model.text);
     GenerationRequest prompt;

@@ -9,17 +9,15 @@
 namespace offstage::engine {
 namespace {
 
-using OrderedTools = nlohmann::ordered_json;
-
 constexpr std::size_t kMostTools = 512;
 
-void check_tool_name(const nlohmann::json& tool, const std::string& at) {
+void check_tool_name(const RequestJson& tool, const std::string& at) {
     const std::string name = RequestFields(tool, at).text("name");
     if (name.empty()) throw ApiError(400, "\"" + at + "name\" is missing; expected the tool's name.", "tools");
 }
 
-const nlohmann::json* tool_list(const RequestFields& fields) {
-    const nlohmann::json* list = fields.find("tools");
+const RequestJson* tool_list(const RequestFields& fields) {
+    const RequestJson* list = fields.find("tools");
     if (list == nullptr || (list->is_array() && list->empty())) return nullptr;
     if (!list->is_array() || list->size() > kMostTools) {
         refuse_field("tools", *list, "a list of at most " + std::to_string(kMostTools));
@@ -27,12 +25,12 @@ const nlohmann::json* tool_list(const RequestFields& fields) {
     return list;
 }
 
-void check_parameters(const nlohmann::json& tool, const char* name, const std::string& at) {
+void check_parameters(const RequestJson& tool, const char* name, const std::string& at) {
     static_cast<void>(RequestFields(tool, at).object(name));
 }
 
 // A name that must be one of the tools'.
-void choose_tool(ToolUse& use, const OrderedTools& tools, const std::string& name, const std::string& field) {
+void choose_tool(ToolUse& use, const RequestJson& tools, const std::string& name, const std::string& field) {
     for (const auto& tool : tools) {
         if (tool["function"]["name"] != name) continue;
         use.required = true;
@@ -48,42 +46,41 @@ struct ToolPlaces {
     bool is_flat;  // the tool is the function, and the choice has its name
 };
 
-// A function as chat templates take it, checked. given: the tool, in its order.
-OrderedTools function_of(const nlohmann::json& tool, const OrderedTools& given, const ToolPlaces& places,
-                         const std::string& at) {
+// A function as chat templates take it, checked.
+RequestJson function_of(const RequestJson& tool, const ToolPlaces& places, const std::string& at) {
     if (!tool.is_object()) {
         refuse_field("tools", tool,
                      std::string("objects with \"type\" and ") + (places.is_flat ? "\"name\"" : "\"function\""));
     }
     check_fields(tool, places.tool, at);
-    const nlohmann::json& function = places.is_flat ? tool : RequestFields(tool, at).object("function");
+    const RequestJson& function = places.is_flat ? tool : RequestFields(tool, at).object("function");
     const std::string here = places.is_flat ? at : at + "function.";
     if (!places.is_flat) check_fields(function, RequestObject::kToolFunction, here);
     check_tool_name(function, here);
     check_parameters(function, "parameters", here);
     static_cast<void>(RequestFields(function, here).text("description"));
     static_cast<void>(RequestFields(function, here).boolean("strict", false));
-    if (!places.is_flat) return given["function"];
-    OrderedTools kept = OrderedTools::object();
+    if (!places.is_flat) return function;
+    RequestJson kept = RequestJson::object();
     for (const char* name : {"name", "description", "parameters", "strict"}) {
-        if (const auto found = given.find(name); found != given.end()) kept[name] = *found;
+        if (const auto found = tool.find(name); found != tool.end()) kept[name] = *found;
     }
     return kept;
 }
 
-std::string name_of_choice(const nlohmann::json& choice, const ToolPlaces& places) {
+std::string name_of_choice(const RequestJson& choice, const ToolPlaces& places) {
     check_fields(choice, places.choice, "tool_choice.");
     const RequestFields named(choice, "tool_choice.");
     if (places.is_flat) return named.text("name");
-    const nlohmann::json& function = named.object("function");
+    const RequestJson& function = named.object("function");
     check_fields(function, places.choice, "tool_choice.function.");
     return RequestFields(function, "tool_choice.function.").text("name");
 }
 
-ToolUse tools_of(const RequestFields& fields, std::string_view body, const ToolPlaces& places) {
+ToolUse tools_of(const RequestFields& fields, const ToolPlaces& places) {
     ToolUse use;
-    const nlohmann::json* list = tool_list(fields);
-    const nlohmann::json* choice = fields.find("tool_choice");
+    const RequestJson* list = tool_list(fields);
+    const RequestJson* choice = fields.find("tool_choice");
     use.parallel = fields.boolean("parallel_tool_calls", true);
     const bool is_named = choice != nullptr && choice->is_object();
     if (choice != nullptr && !is_named && *choice != "none" && *choice != "auto" && *choice != "required") {
@@ -95,11 +92,10 @@ ToolUse tools_of(const RequestFields& fields, std::string_view body, const ToolP
         }
         return use;
     }
-    OrderedTools tools = OrderedTools::array();
-    const OrderedTools given = OrderedTools::parse(body)["tools"];
+    RequestJson tools = RequestJson::array();
     for (std::size_t i = 0; i < list->size(); ++i) {
         const std::string at = "tools[" + std::to_string(i) + "].";
-        tools.push_back({{"type", "function"}, {"function", function_of((*list)[i], given[i], places, at)}});
+        tools.push_back({{"type", "function"}, {"function", function_of((*list)[i], places, at)}});
     }
     if (choice != nullptr && *choice == "none") return use;
     if (is_named) {
@@ -113,18 +109,18 @@ ToolUse tools_of(const RequestFields& fields, std::string_view body, const ToolP
 
 }  // namespace
 
-ToolUse openai_tools(const RequestFields& fields, std::string_view body) {
-    return tools_of(fields, body, {RequestObject::kTool, RequestObject::kToolChoice, false});
+ToolUse openai_tools(const RequestFields& fields) {
+    return tools_of(fields, {RequestObject::kTool, RequestObject::kToolChoice, false});
 }
 
-ToolUse responses_tools(const RequestFields& fields, std::string_view body) {
-    return tools_of(fields, body, {RequestObject::kResponseTool, RequestObject::kResponseToolChoice, true});
+ToolUse responses_tools(const RequestFields& fields) {
+    return tools_of(fields, {RequestObject::kResponseTool, RequestObject::kResponseToolChoice, true});
 }
 
-ToolUse anthropic_tools(const RequestFields& fields, std::string_view body) {
+ToolUse anthropic_tools(const RequestFields& fields) {
     ToolUse use;
-    const nlohmann::json* list = tool_list(fields);
-    const nlohmann::json& choice = fields.object("tool_choice");
+    const RequestJson* list = tool_list(fields);
+    const RequestJson& choice = fields.object("tool_choice");
     check_fields(choice, RequestObject::kAnthropicChoice, "tool_choice.");
     const RequestFields chosen(choice, "tool_choice.");
     const std::string type = chosen.text("type");
@@ -137,18 +133,17 @@ ToolUse anthropic_tools(const RequestFields& fields, std::string_view body) {
             refuse_field("tool_choice.type", type, "auto or none: there are no \"tools\"");
         return use;
     }
-    OrderedTools tools = OrderedTools::array();
-    const OrderedTools given = OrderedTools::parse(body)["tools"];
+    RequestJson tools = RequestJson::array();
     for (std::size_t i = 0; i < list->size(); ++i) {
         const std::string at = "tools[" + std::to_string(i) + "].";
-        const nlohmann::json& tool = (*list)[i];
+        const RequestJson& tool = (*list)[i];
         if (!tool.is_object()) refuse_field("tools", tool, "objects with \"name\" and \"input_schema\"");
         check_fields(tool, RequestObject::kAnthropicTool, at);
         check_tool_name(tool, at);
         check_parameters(tool, "input_schema", at);
-        OrderedTools function = {{"name", given[i]["name"]},
-                                 {"description", RequestFields(tool, at).text("description")},
-                                 {"parameters", given[i].value("input_schema", OrderedTools::object())}};
+        RequestJson function = {{"name", tool["name"]},
+                                {"description", RequestFields(tool, at).text("description")},
+                                {"parameters", tool.value("input_schema", RequestJson::object())}};
         if (RequestFields(tool, at).boolean("strict", false)) function["strict"] = true;
         tools.push_back({{"type", "function"}, {"function", std::move(function)}});
     }
@@ -157,12 +152,6 @@ ToolUse anthropic_tools(const RequestFields& fields, std::string_view body) {
     use.required = use.required || type == "any";
     use.definitions = tools.dump();
     return use;
-}
-
-void check_form_and_tools(const GenerationRequest& answer, const char* field) {
-    if (answer.grammar == nullptr || !answer.tools.any()) return;
-    throw ApiError(400, std::string("\"tools\" and \"") + field + "\" were given together; expected one of them.",
-                   field);
 }
 
 }  // namespace offstage::engine

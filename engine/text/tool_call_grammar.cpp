@@ -17,7 +17,8 @@ class CallGrammar {
 
     CallGrammar(const ToolCallFormat& format, const ThinkingFormat& thinking) : format_(format), thinking_(thinking) {}
 
-    Grammar make(const std::vector<const ToolDefinitions*>& tools, bool is_parallel, bool or_text) {
+    Grammar make(const std::vector<const ToolDefinitions*>& tools, bool is_parallel, bool or_text,
+                 const Grammar* form) {
         std::vector<Node> calls;
         for (const ToolDefinitions* tool : tools) {
             const GrammarBuilder::Rule rule = builder_.new_rule((*tool)["name"].get<std::string>());
@@ -28,9 +29,14 @@ class CallGrammar {
         builder_.define(one, builder_.choice(std::move(calls)));
         Node root = section(builder_.call(one), is_parallel);
         if (or_text) {
-            const Node text = builder_.repeat(any_character(), 0, GrammarBuilder::kNoLimit);
-            root = format_.kind == Kind::kHarmony ? builder_.choice({builder_.sequence({header("final"), text}), root})
-                                                  : builder_.sequence({text, builder_.optional(root)});
+            const Node text =
+                form != nullptr ? builder_.call(*form) : builder_.repeat(any_character(), 0, GrammarBuilder::kNoLimit);
+            if (format_.kind == Kind::kHarmony) {
+                root = builder_.choice({builder_.sequence({header("final"), text}), root});
+            } else {
+                root = form != nullptr ? builder_.choice({text, root})
+                                       : builder_.sequence({text, builder_.optional(root)});
+            }
         }
         const GrammarBuilder::Rule rule = builder_.new_rule("calls");
         builder_.define(rule, root);
@@ -196,17 +202,17 @@ class CallGrammar {
 
 std::optional<Grammar> tool_call_grammar(const ToolCallFormat& format, const ThinkingFormat& thinking,
                                          const ToolDefinitions& tools, std::string_view only, bool is_parallel,
-                                         bool or_text) {
+                                         bool or_text, const Grammar* form) {
     const bool is_harmony = format.kind == ToolCallFormat::Kind::kHarmony;
     const bool can_be = format.any() && format.kind != ToolCallFormat::Kind::kGemma &&
-                        (!or_text || is_harmony || format.opening().token >= 0) &&
+                        (!or_text || form != nullptr || is_harmony || format.opening().token >= 0) &&
                         (!is_harmony || thinking.kind == ThinkingFormat::Kind::kHarmony);
     std::vector<const ToolDefinitions*> wanted;
     for (const auto& tool : tools) {
         if (only.empty() || tool["function"]["name"] == only) wanted.push_back(&tool["function"]);
     }
     if (!can_be || wanted.empty()) return std::nullopt;
-    return CallGrammar(format, thinking).make(wanted, is_parallel, or_text);
+    return CallGrammar(format, thinking).make(wanted, is_parallel, or_text, form);
 }
 
 }  // namespace offstage::engine

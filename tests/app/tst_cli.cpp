@@ -71,12 +71,20 @@ class TestCli : public QObject {
         }
     }
 
-    // The manual's page equals the declarations of the commands; offstage-cli
-    // --options-page writes it.
-    void optionsPage_isInTheManual() {
-        QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/options.md"));
-        QVERIFY(page.open(QFile::ReadOnly));
-        QCOMPARE(run({QStringLiteral("--options-page")}).out, page.readAll());
+    // The manual's pages equal the declarations of the commands, and the server's tables
+    // of fields; offstage-cli --options-page and --fields-page write them.
+    void writtenPages_areInTheManual_data() {
+        QTest::addColumn<QString>("option");
+        QTest::addColumn<QString>("page");
+        QTest::newRow("options") << QStringLiteral("--options-page") << QStringLiteral("options.md");
+        QTest::newRow("fields") << QStringLiteral("--fields-page") << QStringLiteral("server-fields.md");
+    }
+    void writtenPages_areInTheManual() {
+        QFETCH(const QString, option);
+        QFETCH(const QString, page);
+        QFile file(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/") + page);
+        QVERIFY(file.open(QFile::ReadOnly));
+        QCOMPARE(run({option}).out, file.readAll());
     }
 
     void help_listsTheManual_printsItsPages_andNamesTheNearest() {

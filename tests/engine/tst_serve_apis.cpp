@@ -58,7 +58,7 @@ std::vector<RequestObject> objects_of(std::uint64_t bits) {
 }
 
 // What check_fields() says of one field; empty: it is taken.
-QString refusal(RequestObject kind, const QString& name, const nlohmann::json& value) {
+QString refusal(RequestObject kind, const QString& name, const RequestJson& value) {
     try {
         check_fields({{name.toStdString(), value}}, kind, "x.");
     } catch (const ApiError& error) {
@@ -134,7 +134,7 @@ class TestServeApis : public QObject {
                     const QPair<int, QString> key(static_cast<int>(kind), name);
                     QVERIFY2(!seen.contains(key), qPrintable(name));  // one rule for each
                     seen.insert(key);
-                    const nlohmann::json odd = {{"odd", {1, 2}}};
+                    const RequestJson odd = {{"odd", {1, 2}}};
                     QCOMPARE(refusal(kind, name, nullptr), QString());
                     QVERIFY(refusal(kind, name + QStringLiteral("_"), odd).contains(QStringLiteral("is no field")));
                     if (rule.treatment == FieldRule::kRead || rule.treatment == FieldRule::kHarmless) {
@@ -144,7 +144,7 @@ class TestServeApis : public QObject {
                     const QString says = refusal(kind, name, odd);
                     QVERIFY2(says.startsWith(QStringLiteral("\"x.%1\" is an object; expected ").arg(name)),
                              qPrintable(name + says));
-                    for (const nlohmann::json& neutral : nlohmann::json::parse(rule.treatment)) {
+                    for (const RequestJson& neutral : RequestJson::parse(rule.treatment)) {
                         QCOMPARE(refusal(kind, name, neutral), QString());
                     }
                 }
@@ -174,27 +174,28 @@ class TestServeApis : public QObject {
         }
     }
 
-    void fieldsThatTheManualLists_areThoseTakenWithAnyValue() {
+    void objectsThatTheTablesHave_areOnTheManualsPage() {
+        const QString page = QString::fromStdString(fields_page());
+        for (const FieldRule& rule : all_rules()) {
+            for (const QString& name : names_of(rule)) {
+                QVERIFY2(page.contains(QStringLiteral("`%1`").arg(name)), qPrintable(name));
+            }
+            if (rule.treatment == FieldRule::kHarmless) QVERIFY2(!rule.why.empty(), rule.names.data());
+        }
+        // A place for each object that a rule is about: no section leaves one out.
+        qsizetype n_rows = 0, n_listed = 0;
+        for (const FieldRule& rule : all_rules()) n_rows += static_cast<qsizetype>(objects_of(rule.objects).size());
+        for (const QString& line : page.split(QLatin1Char('\n'))) {
+            if (!line.startsWith(QStringLiteral("| `"))) continue;
+            n_listed += line.section(QStringLiteral(" | "), 0, 0).count(QStringLiteral("`")) / 2;
+        }
+        QCOMPARE(n_listed, n_rows);
+    }
+
+    void pathsOfTheServer_areOnItsPage() {
         QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/server.md"));
         QVERIFY(page.open(QIODevice::ReadOnly));
         const QString text = QString::fromUtf8(page.readAll());
-        QString table = text.section(QStringLiteral("| fields | why"), 1);
-        table.truncate(table.indexOf(QStringLiteral("\n\n")));
-        const QStringList parts = table.split(QLatin1Char('`'));
-        QSet<QString> listed, taken;
-        for (qsizetype i = 1; i < parts.size(); i += 2) listed.insert(parts[i]);
-        const std::uint64_t bodies = bit(RequestObject::kChat) | bit(RequestObject::kCompletion) |
-                                     bit(RequestObject::kOllamaChat) | bit(RequestObject::kOllamaGenerate) |
-                                     bit(RequestObject::kResponses) | bit(RequestObject::kOllamaOptions) |
-                                     bit(RequestObject::kAnthropic) | bit(RequestObject::kThinking);
-        for (const FieldRule& rule : all_rules()) {
-            if (rule.treatment != FieldRule::kHarmless || (rule.objects & bodies) == 0) continue;
-            for (const QString& name : names_of(rule)) taken.insert(name);
-        }
-        QVERIFY(taken.size() > 40);
-        QCOMPARE(QStringList((taken - listed).values()).join(QLatin1Char(' ')), QString());
-        QCOMPARE(QStringList((listed - taken).values()).join(QLatin1Char(' ')), QString());
-        // Every path of the server is on the page.
         const QString nothing = message_of(m_demo->get("/nothing"));
         const QStringList paths =
             nothing.section(QStringLiteral("expected one of "), 1).chopped(1).split(QStringLiteral(", "));
@@ -326,6 +327,40 @@ class TestServeApis : public QObject {
         QCOMPARE(request.prompts[0].thinking, chosen.toStdString());
     }
 
+    // Of OpenAI's, which not every model has; what none is near to stays, so that the
+    // refusal names it.
+    void levelsThatAModelLacks_areTheNearest_data() {
+        QTest::addColumn<QByteArray>("choices");
+        QTest::addColumn<QByteArray>("asked");
+        QTest::addColumn<QByteArray>("chosen");
+        const auto row = [](const char* choices, const char* asked, const char* chosen) {
+            QTest::addRow("%s of %s", asked, choices) << QByteArray(choices) << QByteArray(asked) << QByteArray(chosen);
+        };
+        row("low medium high", "minimal", "low");
+        row("low medium high", "xhigh", "high");
+        row("low medium high", "max", "high");
+        row("minimal low high", "minimal", "minimal");
+        row("low high max", "max", "max");
+        row("off on", "minimal", "minimal");
+        row("off on", "max", "max");
+    }
+    void levelsThatAModelLacks_areTheNearest() {
+        QFETCH(QByteArray, choices);
+        QFETCH(QByteArray, asked);
+        QFETCH(QByteArray, chosen);
+        ModelSummary model;
+        model.thinks = true;
+        for (const QByteArray& choice : choices.split(' ')) model.thinking_choices.push_back(choice.toStdString());
+        const std::string effort = "\"" + asked.toStdString() + "\"";
+        for (ApiRequest request :
+             {parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": )" + effort +
+                                 "}"),
+              parse_responses_request(R"({"input": "Hi", "reasoning": {"effort": )" + effort + "}}")}) {
+            choose_thinking(request, model);
+            QCOMPARE(request.prompts[0].thinking, chosen.toStdString());
+        }
+    }
+
     // OpenAI's "none" is the model's "off", and nothing where it does not think anyway;
     // where it always thinks the engine refuses it.
     void noThinking_isOff() {
@@ -363,6 +398,12 @@ class TestServeApis : public QObject {
                  qint64{m_session.model()->summary().n_experts});
         QCOMPARE(shown[QStringLiteral("capabilities")].toArray().at(0).toString(), QStringLiteral("completion"));
         QCOMPARE(m_demo->post("/api/show", object_of(R"({"model": "other"})")).status, 404);
+        const QJsonObject running =
+            json_of(m_demo->get("/api/ps"))[QStringLiteral("models")].toArray().at(0).toObject();
+        QCOMPARE(running[QStringLiteral("name")].toString(), QStringLiteral("demo-model"));
+        QCOMPARE(running[QStringLiteral("context_length")].toInt(), 512);
+        QCOMPARE(running[QStringLiteral("size_vram")].toInt(), 0);
+        QVERIFY(QDateTime::fromString(running[QStringLiteral("expires_at")].toString(), Qt::ISODate).isValid());
         QCOMPARE(shown[QStringLiteral("digest")].toString(), digest);
         const QString version = json_of(m_demo->get("/api/version"))[QStringLiteral("version")].toString();
         QVERIFY2(QVersionNumber::fromString(version) >= QVersionNumber(0, 12), qPrintable(version));
@@ -442,6 +483,53 @@ class TestServeApis : public QObject {
         for (const char* name : {"event: message_start\ndata: {", "event: message_stop\ndata: {"}) {
             QVERIFY(response.body.find(name) != std::string::npos);
         }
+    }
+
+    // The last piece of a stream says why it ended, whatever ended it.
+    void streamsThatAStopTextEnds_sayThatTheyEnded_data() {
+        QTest::addColumn<QByteArray>("path");
+        QTest::addColumn<QByteArray>("expected");  // the last two objects, as a regular expression
+        const auto row = [](const char* path, const char* expected) {
+            QTest::newRow(path) << QByteArray(path) << QByteArray(expected);
+        };
+        const char* const of_openai = R"x("finish_reason":"stop".*\ndata: \[DONE\]\n\n$)x";
+        row("/v1/chat/completions", of_openai);
+        row("/v1/completions", of_openai);
+        row("/v1/messages", R"x("stop_reason":"stop_sequence".*\ndata: \{"type":"message_stop"\}\n\n$)x");
+        row("/api/chat", R"x("done":true,"done_reason":"stop"[^\n]*\n$)x");
+        row("/api/generate", R"x("done":true,"done_reason":"stop"[^\n]*\n$)x");
+    }
+    void streamsThatAStopTextEnds_sayThatTheyEnded() {
+        QFETCH(QByteArray, path);
+        QFETCH(QByteArray, expected);
+        const std::string text = own(story(12)).text;
+        const QJsonArray stops{QString::fromStdString(text.substr(text.find(' ', text.size() / 2), 4))};
+        const bool has_prompt = path == "/v1/completions" || path == "/api/generate";
+        QJsonObject body = path.startsWith("/api/") ? ollama_story() : anthropic_story();
+        if (path.startsWith("/api/")) {
+            QJsonObject options = body[QStringLiteral("options")].toObject();
+            options[QStringLiteral("stop")] = stops;
+            body[QStringLiteral("options")] = options;
+        } else {
+            body[path == "/v1/messages" ? QStringLiteral("stop_sequences") : QStringLiteral("stop")] = stops;
+        }
+        if (has_prompt) {
+            body.remove(QStringLiteral("messages"));
+            body[QStringLiteral("prompt")] = QStringLiteral("Tell me a story about a fox.");
+        }
+        if (path == "/v1/completions") {  // has no template: its own text
+            body.remove(QStringLiteral("stop"));
+            body[QStringLiteral("prompt")] = QStringLiteral("The fox went into the");
+            const QString free =
+                json_of(m_demo->post(path.toStdString(), body))[QStringLiteral("choices")][0][QStringLiteral("text")]
+                    .toString();
+            body[QStringLiteral("stop")] = free.mid(free.size() / 2, 3);
+        }
+        body[QStringLiteral("stream")] = true;
+        const HttpResponse response = m_demo->post(path.toStdString(), body);
+        QVERIFY(response.whole);
+        const QRegularExpression last(QString::fromUtf8(expected), QRegularExpression::DotMatchesEverythingOption);
+        QVERIFY2(last.match(QString::fromStdString(response.body)).hasMatch(), response.body.c_str());
     }
 
     void thoughts_areBlocksOfTheirOwn() {

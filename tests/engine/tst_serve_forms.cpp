@@ -3,7 +3,9 @@
 #include <QtTest>
 
 #include "engine/run/local_session.h"
+#include "engine/text/byte_level.h"
 #include "tests/engine/checkpoint_writer.h"
+#include "tests/engine/gate_session.h"
 #include "tests/engine/running_server.h"
 #include "tests/engine/test_models.h"
 
@@ -20,6 +22,105 @@ QJsonObject body_of(const char* more) {
     for (auto it = given.begin(); it != given.end(); ++it) body[it.key()] = it.value();
     return body;
 }
+
+// The demo model's weights with a tokenizer of bytes and harmony's tokens, and a template
+// like gpt-oss'.
+class HarmonyDemo {
+  public:
+    static constexpr TokenId kEnd = 257;
+
+    HarmonyDemo() {
+        for (const QString& name : {QStringLiteral("config.json"), QStringLiteral("model.safetensors")}) {
+            QFile::link(QString::fromStdString(demoModel()) + QLatin1Char('/') + name, dir_.filePath(name));
+        }
+        QJsonObject vocab;
+        for (int byte = 0; byte < 256; ++byte) {
+            vocab[QString::fromStdString(byte_level_text(std::string(1, static_cast<char>(byte))))] = byte;
+        }
+        QJsonArray added;
+        for (const char* name :
+             {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"}) {
+            added << QJsonObject{{QStringLiteral("id"), 256 + static_cast<int>(added.size())},
+                                 {QStringLiteral("content"), QLatin1String(name)},
+                                 {QStringLiteral("special"), true}};
+        }
+        const QJsonObject byte_level{{QStringLiteral("type"), QStringLiteral("ByteLevel")},
+                                     {QStringLiteral("add_prefix_space"), false}};
+        write("tokenizer.json", {{QStringLiteral("added_tokens"), added},
+                                 {QStringLiteral("decoder"), byte_level},
+                                 {QStringLiteral("pre_tokenizer"), byte_level},
+                                 {QStringLiteral("model"), QJsonObject{{QStringLiteral("type"), QStringLiteral("BPE")},
+                                                                       {QStringLiteral("vocab"), vocab},
+                                                                       {QStringLiteral("merges"), QJsonArray()}}}});
+        write("generation_config.json", {{QStringLiteral("eos_token_id"), QJsonArray{261, 262}}});
+        offstage::tests::write_file(
+            dir_.filePath(QStringLiteral("chat_template.jinja")),
+            "{{ '<|start|>system<|message|>Reasoning: ' + (reasoning_effort or 'medium') + '<|end|>' }}"
+            "{% if tools %}{{ '<|start|>developer<|message|>functions.' + (tools | tojson) + '<|end|>' }}{% endif %}"
+            "{% for m in messages %}{% if m.thinking %}{{ '<|start|>assistant<|channel|>analysis<|message|>' + "
+            "m.thinking + "
+            "'<|end|>' }}{% endif %}{% if m.tool_calls %}{{ '<|start|>assistant<|channel|>commentary to=functions.' + "
+            "m.tool_calls[0].function.name + ' <|constrain|>json<|message|>' + (m.tool_calls[0].function.arguments | "
+            "tojson) + '<|call|>' }}{% elif m.role == 'assistant' %}{{ '<|start|>assistant<|channel|>final<|message|>' "
+            "+ m.content + '<|end|>' }}{% else %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}"
+            "{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}");
+    }
+    std::string path() const { return dir_.path().toStdString(); }
+
+  private:
+    void write(const char* name, const QJsonObject& file) const {
+        QVERIFY(offstage::tests::write_file(dir_.filePath(QLatin1String(name)), QJsonDocument(file).toJson()));
+    }
+
+    QTemporaryDir dir_;
+};
+
+// The model's answers with a leaning towards these bytes, and a lesser one to end a
+// thought, which each further byte of it makes greater.
+class Leaning : public GateSession {
+  public:
+    Leaning(LocalSession& session, const std::string& bytes) : session_(session) {
+        for (const char c : bytes) bias_.emplace_back(static_cast<TokenId>(static_cast<unsigned char>(c)), 100.0F);
+        bias_.emplace_back(HarmonyDemo::kEnd, 60.0F);
+    }
+    GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
+                              std::stop_token stop) override {
+        GenerationRequest leaning = request;
+        leaning.sampler.temperature = 0;
+        leaning.sampler.frequency_penalty = 2;
+        leaning.sampler.logit_bias = bias_;
+        return session_.generate(leaning, on_delta, stop);
+    }
+
+  private:
+    LocalSession& session_;
+    std::vector<std::pair<TokenId, float>> bias_;
+};
+
+// Of a stream of events with names: their types without repetition, and their objects.
+struct NamedEvents {
+    QStringList types;
+    QList<QJsonObject> objects;
+
+    explicit NamedEvents(const HttpResponse& response) {
+        for (const QString& line : QString::fromStdString(response.body).split(QLatin1Char('\n'))) {
+            if (!line.startsWith(QStringLiteral("data: {"))) continue;
+            objects << QJsonDocument::fromJson(line.mid(6).toUtf8()).object();
+            const QString type = objects.last()[QStringLiteral("type")].toString();
+            if (types.isEmpty() || types.last() != type) types << type;
+        }
+    }
+    // All values of this key in objects of this type, one behind the other.
+    QString joined(const char* type, const char* key, const char* within = nullptr) const {
+        QString all;
+        for (const QJsonObject& one : objects) {
+            if (one[QStringLiteral("type")].toString() != QLatin1String(type)) continue;
+            const QJsonObject at = within == nullptr ? one : one[QLatin1String(within)].toObject();
+            all += at[QLatin1String(key)].toString();
+        }
+        return all;
+    }
+};
 
 }  // namespace
 
@@ -218,6 +319,126 @@ class TestServeForms : public QObject {
             "/api/chat",
             body_of(("{\"stream\": false, \"options\": {\"num_predict\": 4}, " + openai + "}").constData()));
         QVERIFY2(ollama.status == 200, ollama.body.c_str());
+    }
+
+    // gpt-oss' messages: a thought, and a call in a message of its own.
+    void harmonysThoughtsAndCalls_areStreamedInEachApi() {
+        const HarmonyDemo demo;
+        LocalSession session;
+        LoadRequest request;
+        request.model = demo.path();
+        request.compute = ComputeMode::kF32;
+        request.context = 1536;
+        request.n_threads = 1;
+        request.checks_costs = false;
+        request.learn_placement = false;
+        session.load(request, {}, {});
+        const ModelSummary model = session.model()->summary();
+        QCOMPARE(model.thinking_choices, (std::vector<std::string>{"low", "medium", "high"}));
+        Leaning thinks(session, "a"), calls(session, "c"), answers(session, "f");
+        const QByteArray schema =
+            R"x({"type": "object", "properties": {"city": {"enum": ["Bonn", "Kiel"]}, "days": {"enum": [1, 2]}},
+                "required": ["city", "days"], "additionalProperties": false})x";
+        const QByteArray openai =
+            R"x("tools": [{"type": "function", "function": {"name": "weather", "parameters": )x" + schema + "}}]";
+        const auto parsed = [](const QString& text) { return QJsonDocument::fromJson(text.toUtf8()).object(); };
+        const auto fits = [](const QJsonObject& arguments) {
+            return arguments.size() == 2 &&
+                   QStringLiteral("Bonn Kiel").contains(arguments[QStringLiteral("city")].toString()) &&
+                   arguments[QStringLiteral("days")].toInt() > 0;
+        };
+        const auto streamed = [](const QByteArray& body) {
+            QJsonObject object = body_of(body.constData());
+            object[QStringLiteral("stream")] = true;
+            return object;
+        };
+        QString thought, arguments;
+        {
+            const Running server(thinks, model, ApiServerSettings());
+            // Chat completions.
+            const QByteArray chat =
+                "{" + openai +
+                R"x(, "tool_choice": "required", "parallel_tool_calls": false, "reasoning_effort": "high"})x";
+            const HttpResponse first = server.post(kChat, body_of(chat.constData()));
+            QVERIFY2(first.status == 200, first.body.c_str());
+            const QJsonObject message = choice_of_reply(first)[QStringLiteral("message")].toObject();
+            thought = message[QStringLiteral("reasoning_content")].toString();
+            QVERIFY2(!thought.isEmpty() && QString(thought).remove(QLatin1Char('a')).isEmpty(), first.body.c_str());
+            QVERIFY(message[QStringLiteral("content")].isNull());
+            const QJsonObject call = message[QStringLiteral("tool_calls")][0][QStringLiteral("function")].toObject();
+            QCOMPARE(call[QStringLiteral("name")].toString(), QStringLiteral("weather"));
+            arguments = call[QStringLiteral("arguments")].toString();
+            QVERIFY2(fits(parsed(arguments)), qPrintable(arguments));
+            QString said, thinking, called, name, reason;
+            for (const QJsonObject& event : events_of(server.post(kChat, streamed(chat)))) {
+                const QJsonObject one = event[QStringLiteral("choices")][0].toObject();
+                const QJsonObject delta = one[QStringLiteral("delta")].toObject();
+                thinking += delta[QStringLiteral("reasoning_content")].toString();
+                said += delta[QStringLiteral("content")].toString();
+                const QJsonObject part = delta[QStringLiteral("tool_calls")][0][QStringLiteral("function")].toObject();
+                name += part[QStringLiteral("name")].toString();
+                called += part[QStringLiteral("arguments")].toString();
+                reason += one[QStringLiteral("finish_reason")].toString();
+            }
+            QCOMPARE(thinking, thought);
+            QCOMPARE(said, QString());
+            QCOMPARE(name, QStringLiteral("weather"));
+            QCOMPARE(called, arguments);
+            QCOMPARE(reason, QStringLiteral("tool_calls"));
+
+            // Responses.
+            const QByteArray flat = R"x({"input": "Tell me a story about a fox.", "tool_choice": "required",
+                "parallel_tool_calls": false, "reasoning": {"effort": "high"}, "stream": true,
+                "tools": [{"type": "function", "name": "weather", "parameters": )x" +
+                                    schema + "}]}";
+            NamedEvents items(server.ask(server.text("POST", "/v1/responses", flat.toStdString())));
+            items.types.replaceInStrings(QStringLiteral("response."), QString());
+            QCOMPARE(items.types.join(QLatin1Char(' ')),
+                     QStringLiteral("created in_progress output_item.added content_part.added reasoning_text.delta "
+                                    "reasoning_text.done content_part.done output_item.done output_item.added "
+                                    "function_call_arguments.delta function_call_arguments.done output_item.done "
+                                    "completed"));
+            QCOMPARE(items.joined("response.reasoning_text.delta", "delta"), thought);
+            QCOMPARE(items.joined("response.function_call_arguments.delta", "delta"), arguments);
+            const QJsonArray output =
+                items.objects.last()[QStringLiteral("response")][QStringLiteral("output")].toArray();
+            QCOMPARE(output.size(), qsizetype{2});
+            QCOMPARE(output[1][QStringLiteral("arguments")].toString(), arguments);
+
+            // Messages.
+            const QByteArray anthropic = R"x({"max_tokens": 300, "thinking": {"type": "enabled", "budget_tokens": 200},
+                "output_config": {"effort": "high"}, "tool_choice": {"type": "any", "disable_parallel_tool_use": true},
+                "tools": [{"name": "weather", "input_schema": )x" +
+                                         schema + "}]}";
+            const NamedEvents blocks(server.post("/v1/messages", streamed(anthropic)));
+            QCOMPARE(blocks.types.join(QLatin1Char(' ')),
+                     QStringLiteral("message_start ping content_block_start content_block_delta content_block_stop "
+                                    "content_block_start content_block_delta content_block_stop message_delta "
+                                    "message_stop"));
+            QCOMPARE(blocks.joined("content_block_delta", "thinking", "delta"), thought);
+            QCOMPARE(blocks.joined("content_block_delta", "partial_json", "delta"), arguments);
+            QCOMPARE(blocks.joined("content_block_start", "name", "content_block"), QStringLiteral("weather"));
+            QCOMPARE(blocks.joined("message_delta", "stop_reason", "delta"), QStringLiteral("tool_use"));
+            QCOMPARE(blocks.joined("content_block_delta", "text", "delta"), QString());
+        }
+        // Tools beside a form: a call, or the form in the final message.
+        const QByteArray both = "{" + openai + R"x(, "response_format": {"type": "json_schema", "json_schema": {"name":
+            "colour", "schema": {"enum": ["red", "green"]}}}})x";
+        {
+            const Running server(calls, model, ApiServerSettings());
+            const QJsonObject choice = choice_of_reply(server.post(kChat, body_of(both.constData())));
+            QCOMPARE(choice[QStringLiteral("finish_reason")].toString(), QStringLiteral("tool_calls"));
+            const QJsonObject call =
+                choice[QStringLiteral("message")][QStringLiteral("tool_calls")][0][QStringLiteral("function")]
+                    .toObject();
+            QVERIFY(fits(parsed(call[QStringLiteral("arguments")].toString())));
+        }
+        const Running server(answers, model, ApiServerSettings());
+        const QJsonObject choice = choice_of_reply(server.post(kChat, body_of(both.constData())));
+        QCOMPARE(choice[QStringLiteral("finish_reason")].toString(), QStringLiteral("stop"));
+        const QString text = choice[QStringLiteral("message")][QStringLiteral("content")].toString();
+        QVERIFY2(text == QLatin1String("\"red\"") || text == QLatin1String("\"green\""), qPrintable(text));
+        QVERIFY(!choice[QStringLiteral("message")].toObject().contains(QStringLiteral("tool_calls")));
     }
 
     // Text beside a cut: with max_tokens the JSON is not whole, and the reply says so.

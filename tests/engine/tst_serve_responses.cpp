@@ -166,7 +166,7 @@ class TestServeResponses : public QObject {
         QCOMPARE(answer.messages[1].content, std::string("Hi"));
         QCOMPARE(answer.max_tokens, 99);
         QCOMPARE(answer.sampler, (SamplerSettings{.temperature = 0.5F, .top_k = 0, .top_p = 1}));
-        QCOMPARE(answer.thinking, std::string("low"));
+        QCOMPARE(answer.thinking, std::string("minimal"));
         QVERIFY(answer.tools.required && !answer.tools.parallel);
         QCOMPARE(answer.tools.only, std::string("weather"));
         QCOMPARE(
@@ -175,7 +175,7 @@ class TestServeResponses : public QObject {
                 R"([{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}])"));
         QVERIFY(!request.stream);
         QCOMPARE(parse_responses_request(R"({"input": "Hi", "reasoning": {"effort": "none"}})").prompts[0].thinking,
-                 std::string("off"));
+                 std::string("none"));
         // A reply repeats what it was asked.
         Scripted session;
         const QJsonObject reply = replies_of(session, request).whole;
