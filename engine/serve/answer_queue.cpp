@@ -14,8 +14,8 @@ void AnswerQueue::drop_cancelled() {
     std::erase_if(waiting_, [](const std::shared_ptr<Ticket>& ticket) { return ticket->is_cancelled(); });
 }
 
-std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::submit(Work work) {
-    std::shared_ptr<Ticket> ticket(new Ticket(std::move(work)));
+std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::submit(Work work, std::function<void()> ended) {
+    std::shared_ptr<Ticket> ticket(new Ticket(std::move(work), std::move(ended)));
     {
         const std::lock_guard lock(mutex_);
         drop_cancelled();
@@ -39,7 +39,7 @@ void AnswerQueue::cancel_all() {
     // Callers may keep the tickets; the objects that the work owns are destroyed now.
     for (const auto& ticket : dropped) {
         ticket->cancel();
-        ticket->work_ = nullptr;
+        ticket->forget_work();
     }
 }
 
@@ -73,13 +73,16 @@ std::shared_ptr<AnswerQueue::Ticket> AnswerQueue::begin_next() {
 }
 
 void AnswerQueue::end(const std::shared_ptr<Ticket>& ticket) {
-    ticket->work_ = nullptr;
-    const std::lock_guard lock(mutex_);
-    std::erase(running_, ticket);
+    {
+        const std::lock_guard lock(mutex_);
+        std::erase(running_, ticket);
+    }
+    if (ticket->ended_) ticket->ended_();
+    ticket->forget_work();
 }
 
-bool AnswerQueue::run_next(Session& session, const std::stop_token& stop) {
-    if (most_together_ > 1) return run_together(session, stop);
+bool AnswerQueue::run_next(Session& session, const std::stop_token& stop, std::size_t most) {
+    if (most_together_ > 1) return run_together(session, stop, most);
     const std::shared_ptr<Ticket> ticket = begin_next();
     if (ticket == nullptr) return false;
     {
@@ -91,7 +94,7 @@ bool AnswerQueue::run_next(Session& session, const std::stop_token& stop) {
 }
 
 // Work that asks for a further answer stands behind the others again.
-bool AnswerQueue::run_together(Session& session, const std::stop_token& stop) {
+bool AnswerQueue::run_together(Session& session, const std::stop_token& stop, std::size_t most) {
     struct Begun {
         std::shared_ptr<Ticket> ticket;
         std::unique_ptr<QueuedWork> work;
@@ -110,6 +113,7 @@ bool AnswerQueue::run_together(Session& session, const std::stop_token& stop) {
     const auto begin = [&] {
         const std::shared_ptr<Ticket> ticket = stop.stop_requested() ? nullptr : begin_next();
         if (ticket == nullptr) return false;
+        --most;
         if (stop.stop_requested()) ticket->cancel();  // since, and not among those that `forward` saw
         const auto one = begun.insert(begun.end(), {ticket, nullptr});
         const auto work = [ticket](Session& beside) { ticket->work_(beside, ticket->stop_.get_token()); };
@@ -124,7 +128,8 @@ bool AnswerQueue::run_together(Session& session, const std::stop_token& stop) {
         return true;
     };
     const auto next = [&]() -> std::optional<AnswerCall> {
-        while (asked.empty() && begun.size() < most_together_ && begin()) {
+        const auto may_begin = [&] { return most > 0 && begun.size() < most_together_ && !alone_; };
+        while (asked.empty() && may_begin() && begin()) {
         }
         if (asked.empty()) return std::nullopt;
         AnswerCall call = std::move(asked.front());

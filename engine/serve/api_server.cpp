@@ -268,27 +268,30 @@ HttpReply ApiServer::complete(const HttpRequest& given, HttpClient& client, cons
     const auto channel = std::make_shared<AnswerChannel>(client.waker());
     // Only the work owns its end: if the queue drops the work, the channel ends.
     auto end = std::make_shared<ChannelEnd>(channel);
+    const auto last = std::make_shared<std::optional<AnswerEvent>>();
     auto ticket = queue_.submit(
-        [this, request, source = loaded.source, end = std::move(end)](Session& session, const std::stop_token& stop) {
+        [this, request, source = loaded.source, end, last](Session& session, const std::stop_token& stop) {
             if (!is_loaded(source)) return;  // the model changed between the check above and submit()
             const auto begin = std::chrono::steady_clock::now();
-            AnswerEvent last = AnswerTotals();
             try {
                 const auto emit = [&](AnswerPiece piece) { end->channel().put(std::move(piece)); };
                 const AnswerTotals totals = answer_request(*request, session, stop, emit);
                 const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
                 metrics_.count_answer(totals, seconds.count());
-                if (totals.stopped) return;
-                last = totals;
+                if (!totals.stopped) *last = totals;
             } catch (const Error& error) {
-                last = api_error_of(error);
+                *last = api_error_of(error);
             } catch (const std::bad_alloc&) {
-                last = ApiError(503, kNoMemory);
+                *last = ApiError(503, kNoMemory);
             } catch (const std::exception& error) {
-                last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
+                *last = ApiError(500, std::string("Something went wrong inside Offstage: ") + error.what());
             }
-            end->channel().put(std::move(last));
+        },
+        // Behind the work, so that the client can ask again at once.
+        [end, last] {
+            if (last->has_value()) end->channel().put(std::move(**last));
         });
+    end = nullptr;
     if (ticket == nullptr) {
         throw ApiError(
             503, "The queue is full: " + std::to_string(queue_.most_waiting()) + " requests wait already; try again.");

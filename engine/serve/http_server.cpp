@@ -5,10 +5,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <httplib.h>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -118,10 +120,11 @@ thread_local Places::Ticket its_ticket;
 thread_local bool refusing = false;
 
 // A thread for each connection, for twice as many as may be let in; threads wait for
-// further ones.
+// further ones, a while.
 class ConnectionThreads final : public httplib::TaskQueue {
   public:
-    ConnectionThreads(std::size_t most, Places& places) : most_(2 * most), places_(places) {}
+    ConnectionThreads(const HttpLimits& limits, Places& places)
+        : most_(2 * limits.connections), most_idle_(limits.thread_ms), places_(places) {}
 
     void enqueue(std::function<void()> task) override {
         const bool has_idle = has_thread();
@@ -151,28 +154,40 @@ class ConnectionThreads final : public httplib::TaskQueue {
             ends_ = true;
         }
         changed_.notify_all();
-        for (std::thread& thread : threads_) thread.join();
+        for (std::list<std::thread>* list : {&threads_, &ended_}) {
+            for (std::thread& thread : *list) thread.join();
+        }
     }
 
   private:
     // For one more task; makes a thread if none waits.
     bool has_thread() {
         const std::lock_guard lock(mutex_);
+        for (std::thread& thread : ended_) thread.join();  // in a moment
+        ended_.clear();
         if (tasks_.size() < n_idle_) return true;
         if (threads_.size() == most_) return false;
+        threads_.emplace_back();
+        const auto self = std::prev(threads_.end());
         try {
-            threads_.emplace_back([this] { work(); });
+            *self = std::thread([this, self] { work(self); });
         } catch (const std::system_error&) {
+            threads_.erase(self);
             return false;
         }
         ++n_idle_;
         return true;
     }
-    void work() {
+    void work(std::list<std::thread>::iterator self) {
         std::unique_lock lock(mutex_);
         while (true) {
-            changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
-            if (tasks_.empty()) return;
+            changed_.wait_for(lock, most_idle_, [this] { return ends_ || !tasks_.empty(); });
+            if (tasks_.empty()) {
+                if (ends_) return;
+                --n_idle_;
+                ended_.splice(ended_.end(), threads_, self);
+                return;
+            }
             const std::function<void()> task = std::move(tasks_.front());
             tasks_.pop_front();
             --n_idle_;
@@ -184,11 +199,12 @@ class ConnectionThreads final : public httplib::TaskQueue {
     }
 
     const std::size_t most_;
+    const std::chrono::milliseconds most_idle_;
     Places& places_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> tasks_;
-    std::vector<std::thread> threads_;
+    std::list<std::thread> threads_, ended_;
     std::size_t n_idle_ = 0;  // threads that wait, those with a task in tasks_ among them
     bool ends_ = false;
 };
@@ -282,7 +298,7 @@ class HttpServer::Implementation final : public httplib::Server {
   public:
     Implementation(HttpHandler& handler, const HttpLimits& limits)
         : handler_(handler), limits_(limits), places_(limits.connections) {
-        new_task_queue = [this] { return new ConnectionThreads(limits_.connections, places_); };
+        new_task_queue = [this] { return new ConnectionThreads(limits_, places_); };
         set_socket_options(set_listening_options);
         set_tcp_nodelay(true);
         set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {

@@ -25,6 +25,7 @@ struct HttpLimits {
     // Milliseconds: for the head; for the body; without any byte written to a client that
     // does not read.
     int head_ms = 5'000, body_ms = 60'000, write_ms = 30'000;
+    int thread_ms = 10'000;  // after which a thread without a connection ends
 };
 
 struct HttpRequest {

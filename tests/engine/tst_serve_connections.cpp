@@ -1,6 +1,7 @@
 // The local server beside clients that are slow, leave, or come all at once, with a
 // session that answers only as far as the test allows.
 
+#include <QDir>
 #include <QJsonDocument>
 #include <QtTest>
 
@@ -86,6 +87,44 @@ class TestServeConnections : public QObject {
     }
 
     // ---------------------------------------------------------------- many at once
+    void threadsOfABurst_endAfterIt() {
+        const auto n_threads = [] { return QDir(QStringLiteral("/proc/self/task")).entryList(QDir::Dirs).size(); };
+        GateSession session;
+        ApiServerSettings settings;
+        settings.http.thread_ms = 200;
+        Running running(session, "gate", settings);
+        QCOMPARE(running.get("/health").status, 200);
+        const qsizetype n_before = n_threads();
+        constexpr int kBurst = 24;
+        std::vector<std::unique_ptr<LoopbackClient>> clients;
+        for (int i = 0; i < kBurst; ++i) {
+            clients.push_back(std::make_unique<LoopbackClient>(running.port()));
+            clients.back()->send("GET /health HT");
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(n_threads() >= n_before + kBurst - 1, kPatienceMs);
+        clients.clear();
+        QTRY_VERIFY_WITH_TIMEOUT(n_threads() < n_before, kPatienceMs);  // its own has ended, too
+        QCOMPARE(running.get("/health").status, 200);
+    }
+
+    // With no place to wait a client can ask again as soon as it has its reply.
+    void nextRequestOfAClient_findsTheOnlyPlaceFree_data() {
+        QTest::addColumn<bool>("stream");
+        QTest::newRow("whole") << false;
+        QTest::newRow("stream") << true;
+    }
+    void nextRequestOfAClient_findsTheOnlyPlaceFree() {
+        QFETCH(const bool, stream);
+        GateSession session;
+        constexpr int kRequests = 200;
+        session.allow(kRequests);
+        ApiServerSettings settings;
+        settings.most_waiting = 0;
+        Running running(session, "gate", settings);
+        const QJsonObject body = chat_body({{QStringLiteral("max_tokens"), 1}, {QStringLiteral("stream"), stream}});
+        for (int i = 0; i < kRequests; ++i) QCOMPARE(running.post(kChat, body).status, 200);
+    }
+
     // Connections without a token, silent ones and one that has begun a request, give
     // way.
     void connectionsWithoutAToken_keepNobodyOut() {

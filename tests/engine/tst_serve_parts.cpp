@@ -112,7 +112,7 @@ class TestServeParts : public QObject {
         QCOMPARE(read("").thinking, std::string());
         QCOMPARE(read("").messages[1].thought, std::string("So"));
         QCOMPARE(read(R"(, "reasoning_effort": "low")").thinking, std::string("low"));
-        QCOMPARE(read(R"(, "reasoning_effort": "none")").thinking, std::string("off"));
+        QCOMPARE(read(R"(, "reasoning_effort": "none")").thinking, std::string("none"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": false})").thinking, std::string("off"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"enable_thinking": true})").thinking, std::string("on"));
         QCOMPARE(read(R"(, "chat_template_kwargs": {"reasoning_effort": "high"})").thinking, std::string("high"));
@@ -465,8 +465,6 @@ class TestServeParts : public QObject {
             "choice of another",
             R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": "function", "function": {"name": "g"}})",
             R"("tool_choice.function.name" is "g"; expected the name of one of the tools.)");
-        chat("tools and a form", R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "json_schema": {})",
-             R"("tools" and "response_format" were given together; expected one of them.)");
         chat("form", R"(, "response_format": {"type": "xml"})",
              R"("response_format.type" is "xml"; expected text, json_object or json_schema.)");
         chat("form without a schema", R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a"}})",
@@ -765,6 +763,63 @@ class TestServeParts : public QObject {
         }
         QCOMPARE(order, std::string("ace"));
         QVERIFY(!queue.run_next(session, {}));
+    }
+
+    // A client that has its reply can ask again at once.
+    void queue_saysThatWorkHasEnded_whenItsPlaceIsFree_data() {
+        QTest::addColumn<int>("most");
+        QTest::newRow("one") << 1;
+        QTest::newRow("two, each on a thread of its own") << 2;
+    }
+    void queue_saysThatWorkHasEnded_whenItsPlaceIsFree() {
+        QFETCH(const int, most);
+        const auto places = static_cast<std::size_t>(most);
+        AnswerQueue queue(0, places);
+        GateSession session;
+        std::size_t n_ended = 0, n_taken = 0, n_done = 0;
+        const auto work = [&](Session&, const std::stop_token&) { ++n_done; };
+        const auto ended = [&] {
+            ++n_ended;
+            n_taken += queue.submit(work) ? 1 : 0;
+        };
+        for (std::size_t i = 0; i < places; ++i) QVERIFY(queue.submit(work, ended));
+        QVERIFY(!queue.submit(work));
+        while (queue.run_next(session, {})) {
+        }
+        QCOMPARE(n_ended, places);
+        QCOMPARE(n_taken, places);
+        QCOMPARE(n_done, 2 * places);
+        // Work that is dropped does not end.
+        QVERIFY(queue.submit(work, ended));
+        queue.close();
+        QCOMPARE(n_ended, places);
+    }
+
+    void queue_togetherWithOthers_beginsNoMoreThanItMay() {
+        AnswerQueue queue(8, 2);
+        GateSession session;
+        int n_done = 0;
+        const auto add = [&](int n) {
+            for (int i = 0; i < n; ++i) {
+                queue.submit([&](Session& beside, const std::stop_token& stop) {
+                    GenerationRequest request;
+                    beside.generate(request, {}, stop);
+                    ++n_done;
+                    if (n_done == 5) queue.set_alone(true);
+                });
+            }
+        };
+        add(8);
+        QVERIFY(queue.run_next(session, {}, 3));
+        QCOMPARE(n_done, 3);
+        QVERIFY(queue.run_next(session, {}));
+        QVERIFY2(n_done == 5 || n_done == 6, std::to_string(n_done).c_str());  // what was begun is done
+        const int n_before = n_done;
+        QVERIFY(queue.run_next(session, {}));
+        QCOMPARE(n_done, n_before + 1);
+        queue.set_alone(false);
+        QVERIFY(queue.run_next(session, {}));
+        QCOMPARE(n_done, 8);
     }
 
     void queue_closed_dropsAndStops() {
