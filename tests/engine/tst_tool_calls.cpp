@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "engine/text/grammar_automaton.h"
+#include "engine/text/json_schema_grammar.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/tool_call_grammar.h"
 #include "engine/text/tool_call_splitter.h"
@@ -420,6 +421,30 @@ class TestToolCalls : public QObject {
     void templatesWithoutTools_haveNoFormat() {
         const MarkerTokenizer tokenizer({});
         QVERIFY(!find_tool_call_format(*ChatTemplate::parse("{{ '<tool_call>' }}", "test"), tokenizer).any());
+    }
+
+    // Beside a form the answer is of it, or of calls.
+    void callsBesideAForm_areEither_data() { add_families(); }
+    void callsBesideAForm_areEither() {
+        QFETCH(const int, i);
+        const Family family = families()[static_cast<std::size_t>(i)];
+        const MarkerTokenizer tokenizer(family.markers);
+        const auto chat = template_of(family);
+        const ToolCallFormat format = find_tool_call_format(*chat, tokenizer);
+        const Grammar form = json_schema_grammar({{"type", "array"}, {"items", {{"type", "integer"}}}});
+        const auto calls = tool_call_grammar(format, {}, kTools, {}, true, false);
+        const auto either = tool_call_grammar(format, {}, kTools, {}, true, true, &form);
+        QCOMPARE(either.has_value(), calls.has_value());
+        if (!either) return;
+        GrammarAutomaton automaton(*either), of_calls(*calls);
+        QVERIFY(automaton.is_complete(automaton.read(automaton.start(), "[1, 2]")));
+        QVERIFY(automaton.read(automaton.start(), "So: [1, 2]") == GrammarAutomaton::kDead);
+        std::vector<std::uint32_t> symbols = calls->symbols;
+        for (std::uint32_t byte = 0; byte < 256; ++byte) symbols.push_back(byte);
+        for (const std::uint32_t symbol : symbols) {
+            if (of_calls.step(of_calls.start(), symbol) == GrammarAutomaton::kDead) continue;
+            QVERIFY(automaton.step(automaton.start(), symbol) != GrammarAutomaton::kDead);
+        }
     }
 
     // The grammar of calls that are demanded gives what the reader reads.
