@@ -9141,8 +9141,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>%1 beantwortet, %2 wartend</translation>
     </message>
     <message>
-        <source>%1 · %2, one being answered</source>
-        <translation>%1 · %2, eine Antwort läuft</translation>
+        <source>%1 · %2, %3 being answered</source>
+        <translation>%1 · %2, %3 in Arbeit</translation>
     </message>
     <message>
         <source>%1 · %2</source>

@@ -9126,8 +9126,8 @@ Reading its headers…</source>
         <translation>%1 đã trả lời, %2 đang chờ</translation>
     </message>
     <message>
-        <source>%1 · %2, one being answered</source>
-        <translation>%1 · %2, đang trả lời một yêu cầu</translation>
+        <source>%1 · %2, %3 being answered</source>
+        <translation>%1 · %2, %3 đang được trả lời</translation>
     </message>
     <message>
         <source>%1 · %2</source>

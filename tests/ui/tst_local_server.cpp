@@ -205,7 +205,7 @@ class TestLocalServer : public QObject {
         QTRY_VERIFY(part<ServerIndicator>(*f.window).stopButton().isVisible());
         auto second = request(portOf(f), server.token(), "second of others");
         QTRY_COMPARE(server.waiting(), quint64{1});
-        QVERIFY(stateOf(dialog).contains(QStringLiteral("one being answered")));
+        QVERIFY(stateOf(dialog).contains(QStringLiteral("1 being answered")));
         f.ask(QStringLiteral("mine"));
         QCOMPARE(f.state(), EngineController::State::Generating);
         f.stage->heldBack = false;

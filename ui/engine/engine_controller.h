@@ -81,6 +81,7 @@ class EngineController : public QObject {
     // ---- other machines that compute experts: for every model from now on, and for the
     // loaded one from the end of a running answer on. Empty: none.
     void setMachines(const engine::JoinMachinesFn& join);
+    bool hasMachines() const { return static_cast<bool>(m_machines); }
     // Notes about them since the last call.
     std::vector<engine::Message> takeMachineNotes();
 

@@ -179,7 +179,8 @@ void EngineWorker::join(const engine::JoinMachinesFn& machines, const std::stop_
 
 void EngineWorker::serve(engine::AnswerQueue& queue, const std::stop_token& stop) {
     if (m_session && m_session->is_loaded()) {
-        queue.run_next(*m_session, stop);
+        // One after the other or all at a time, and then what else waits for this thread.
+        queue.run_next(*m_session, stop, queue.most_together());
     }
     Q_EMIT served();
 }

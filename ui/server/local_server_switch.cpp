@@ -22,7 +22,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kCountsMs = 500;  // interval for updating the shown numbers: clients come and go by themselves
+constexpr std::size_t kMostTogether = 4;  // requests that are answered at a time
+constexpr int kCountsMs = 500;            // interval for updating the shown numbers: clients come and go by themselves
 
 LocalServerChoices readServerChoices() {
     LocalServerChoices choices;
@@ -63,7 +64,7 @@ LocalServerSwitch::LocalServerSwitch(EngineController& engine, QObject* parent)
             Q_EMIT changed();
         }
     });
-    connect(&m_engine, &EngineController::stateChanged, this, &LocalServerSwitch::serveNextSoon);
+    connect(&m_engine, &EngineController::stateChanged, this, &LocalServerSwitch::followEngine);
     connect(&m_engine, &EngineController::servingChanged, this, [this] {
         refreshCounts();
         Q_EMIT changed();
@@ -133,6 +134,7 @@ void LocalServerSwitch::switchOn() {
     settings.how_to_allow_origin =
         "to let them, add it to Web pages in Offstage, under Edit > Settings > Local server, while the server is off";
     QDir().mkpath(QFileInfo(tokenFile()).path());
+    settings.most_together = kMostTogether;
     settings.token = engine::read_or_make_token_file(filePathOf(tokenFile())).token;
     m_token = QString::fromStdString(settings.token);
     const auto server = std::make_shared<engine::ApiServer>(settings);
@@ -141,6 +143,7 @@ void LocalServerSwitch::switchOn() {
     server->set_model(m_engine.model());
     server->start();
     m_server = server;
+    followEngine();
 }
 
 // After stop() no thread of the server is left to call this object.
@@ -148,6 +151,16 @@ void LocalServerSwitch::switchOff() {
     if (const auto server = std::exchange(m_server, nullptr)) {
         server->stop();
     }
+}
+
+// Where an answer of the window's is wanted, no further request is begun before it; and
+// machines, which make one answer at a time, are joined again between two.
+void LocalServerSwitch::followEngine() {
+    if (m_server) {
+        m_server->queue().set_alone(m_held || m_engine.hasMachines() ||
+                                    m_engine.state() != EngineController::State::Ready);
+    }
+    serveNextSoon();
 }
 
 void LocalServerSwitch::serveNextSoon() {
@@ -166,10 +179,12 @@ void LocalServerSwitch::refreshCounts() {
     Counts counts;
     if (m_server) {
         const engine::ServerMetrics& metrics = m_server->metrics();
-        counts = {metrics.n_answers() - metrics.n_stopped(), m_server->queue().n_waiting()};
+        const engine::AnswerQueue& queue = m_server->queue();
+        counts = {metrics.n_answers() - metrics.n_stopped(), queue.n_waiting(), queue.n_running()};
         // The engine's thread takes its request out of the queue in a moment.
-        if (isAnswering() && m_server->queue().n_running() == 0 && counts.waiting > 0) {
-            --counts.waiting;
+        if (isAnswering() && counts.running == 0) {
+            counts.running = 1;
+            counts.waiting -= counts.waiting > 0 ? 1 : 0;
         }
     }
     if (std::exchange(m_counts, counts) != counts) {
@@ -179,7 +194,7 @@ void LocalServerSwitch::refreshCounts() {
 
 void LocalServerSwitch::setHeld(bool held) {
     m_held = held;
-    serveNextSoon();
+    followEngine();
 }
 
 bool LocalServerSwitch::isAnswering() const {
@@ -206,7 +221,7 @@ QString LocalServerSwitch::stateText() const {
                                                : tr("Listening at %1, without a model yet").arg(listensAt());
     const QLocale locale;
     const QString counts = tr("%1 answered, %2 waiting").arg(locale.toString(answered()), locale.toString(waiting()));
-    return isAnswering() ? tr("%1 · %2, one being answered").arg(listening, counts)
+    return isAnswering() ? tr("%1 · %2, %3 being answered").arg(listening, counts, locale.toString(m_counts.running))
                          : tr("%1 · %2").arg(listening, counts);
 }
 

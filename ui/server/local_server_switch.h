@@ -28,7 +28,7 @@ struct LocalServerChoices {
 };
 
 // The window's local server: off until setOn(true). The engine's thread answers requests,
-// one at a time, between the window's own answers. GUI thread only; the server's own
+// a few at a time, between the window's own answers. GUI thread only; the server's own
 // threads never use this object.
 class LocalServerSwitch : public QObject {
     Q_OBJECT
@@ -73,7 +73,7 @@ class LocalServerSwitch : public QObject {
 
   private:
     struct Counts {
-        quint64 answered = 0, waiting = 0;
+        quint64 answered = 0, waiting = 0, running = 0;
         bool operator==(const Counts&) const = default;
     };
 
@@ -81,6 +81,7 @@ class LocalServerSwitch : public QObject {
     void switchOff();
     void serveNext();
     void serveNextSoon();
+    void followEngine();
     void refreshCounts();
     template <typename Act>
     void attempt(Act&& act);
