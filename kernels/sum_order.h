@@ -11,6 +11,9 @@ enum class SumOrder : std::uint8_t {
     // depend on the others, so that a prompt may be read in steps of any length. Costs
     // time where rows are few.
     kMany,
+    // The order for one row, whatever their number: a row's result is that of a step of
+    // its own. Weights are still read once, in pieces that stay in a cache.
+    kAlone,
 };
 
 }  // namespace offstage::kernels

@@ -206,6 +206,7 @@ class Backend {
     // The order of the operations from now on; kByNumber at first. Only for CpuBackend
     // and EmulatedAccelerator; others keep their order.
     virtual void set_sum_order(SumOrder /*order*/) {}
+    virtual bool keeps_sum_order() const { return false; }  // whether it does as set_sum_order() says
 
     // On the compute queue: see the operations' headers in kernels/ops.
     virtual void submit(const ops::Operation& operation) = 0;

@@ -38,6 +38,7 @@ class CpuBackend final : public HostBackend {
     void use_thread_time(bool on) { thread_time_ = on; }
 
     void set_sum_order(SumOrder order) override { operations_.set_sum_order(order); }
+    bool keeps_sum_order() const override { return true; }
     void submit(const ops::Operation& operation) override { operations_.run(operation); }
 
   private:

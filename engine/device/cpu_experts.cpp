@@ -159,7 +159,7 @@ void CpuOperations::State::few_rows(kernels::Span<ExpertCall> calls, const float
     std::int64_t n_partials = 0;
     for (ExpertRows& expert : few) {
         const ExpertCall& call = *expert.call;
-        expert.chunks = n_chunks(whole_ffn_dim(call), call.n_rows);
+        expert.chunks = n_chunks(whole_ffn_dim(call), rows_at_once(call.n_rows));
         expert.first_value = n_partials;
         n_partials += expert.chunks * call.n_rows;
         for (std::int64_t c = 0; c < expert.chunks; ++c) chunks.push_back({&expert, c});
@@ -193,21 +193,25 @@ void CpuOperations::State::few_rows(kernels::Span<ExpertCall> calls, const float
 void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
                                        int thread, kernels::NeuronCounts& counts) {
     const kernels::ExpertView& weights = expert.call->weights;
-    const auto n_rows = static_cast<int>(expert.call->n_rows);
-    switch (expert.product) {
-        case kernels::CpuProduct::kQuantizedSparseExpert:
-            sparse_expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
-                                    counts);
-            break;
-        case kernels::CpuProduct::kQuantizedExpert:
-            expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
-                             scratch_of(thread));
-            break;
-        case kernels::CpuProduct::kSparseExpert:
-            sparse_expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums, counts);
-            break;
-        default:
-            kernels.expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums);
+    const std::int64_t hidden = weights.layout.hidden_dim;
+    const auto n_rows = static_cast<int>(rows_at_once(expert.call->n_rows));
+    for (std::int64_t row = 0; row < expert.call->n_rows; row += n_rows, sums += n_rows * hidden) {
+        switch (expert.product) {
+            case kernels::CpuProduct::kQuantizedSparseExpert:
+                sparse_expert_ffn_bytes(weights, expert.gate_inputs.rounded + row, kOnes.data(), n_rows, begin, end,
+                                        sums, counts);
+                break;
+            case kernels::CpuProduct::kQuantizedExpert:
+                expert_ffn_bytes(weights, expert.gate_inputs.rounded + row, kOnes.data(), n_rows, begin, end, sums,
+                                 scratch_of(thread));
+                break;
+            case kernels::CpuProduct::kSparseExpert:
+                sparse_expert_ffn(weights, expert.inputs + row * hidden, kOnes.data(), n_rows, begin, end, sums,
+                                  counts);
+                break;
+            default:
+                kernels.expert_ffn(weights, expert.inputs + row * hidden, kOnes.data(), n_rows, begin, end, sums);
+        }
     }
 }
 
@@ -217,7 +221,7 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
 void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
                                             int thread) {
     const ExpertCall& call = *expert.call;
-    const bool by_places = call.n_rows > 1 && expert.product != kernels::CpuProduct::kExpert &&
+    const bool by_places = rows_at_once(call.n_rows) > 1 && expert.product != kernels::CpuProduct::kExpert &&
                            expert.product != kernels::CpuProduct::kSparseExpert;
     const std::int64_t stretch = by_places ? kernels::kRoundedNeurons : kernels::kChosenTogether;
     kernels::NeuronCounts counted_by_who_chose;

@@ -101,15 +101,19 @@ struct CpuOperations::State : kernels::CpuWorker {
     std::vector<RoundedPiece> rounded_pieces;
     std::vector<kernels::Bf16> narrow_inputs;  // the tokens from the first to the last of the pieces
 
+    // The rows that kernels take together, of n rows.
+    std::int64_t rows_at_once(std::int64_t n) const {
+        return order == SumOrder::kAlone ? std::min<std::int64_t>(n, 1) : n;
+    }
     // Whether so many rows use the kernels for few rows.
-    bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
+    bool are_few(std::int64_t n) const { return order != SumOrder::kMany && rows_at_once(n) <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     // Whether inputs of this many rows are rounded for such weights.
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
         return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
     }
     // The number of rows that the table of kernels is asked for (cpu_product_table.h).
-    std::int64_t counted(std::int64_t n) const { return are_few(n) ? n : std::max(n, kFewTokens + 1); }
+    std::int64_t counted(std::int64_t n) const { return are_few(n) ? rows_at_once(n) : std::max(n, kFewTokens + 1); }
     // The kernels for a matrix, or an expert.
     kernels::CpuProduct product_of(kernels::WeightType type, std::int64_t n) const;
     kernels::CpuProduct product_of(const kernels::ExpertLayout& layout, std::int64_t n, bool all_neurons) const;
@@ -131,7 +135,7 @@ struct CpuOperations::State : kernels::CpuWorker {
         assert(x.rounded != nullptr || !weight.interleaved);
         switch (x.product) {
             case kernels::CpuProduct::kMatvec:
-                kernels.matvec(weight, x.values, begin, end, y);
+                multiply_one_by_one(weight, x, begin, end, y, y_stride);
                 break;
             case kernels::CpuProduct::kMatvecMulti:
                 kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
@@ -139,6 +143,16 @@ struct CpuOperations::State : kernels::CpuWorker {
             default:  // chooses among the products of rounded inputs, by the same table
                 kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
                                      product_scratch[as_size(thread)].data());
+        }
+    }
+    // Several inputs take turns at rows that stay in a cache, with the bits of one input.
+    void multiply_one_by_one(const kernels::WeightView& weight, const Inputs& x, std::int64_t begin, std::int64_t end,
+                             float* y, std::int64_t y_stride) const {
+        const std::int64_t piece = x.n == 1 ? end - begin : kRowGrain;
+        for (; begin < end; begin += piece) {
+            for (std::int64_t t = 0; t < x.n; ++t) {
+                kernels.matvec(weight, x.values + t * x.stride, begin, std::min(begin + piece, end), y + t * y_stride);
+            }
         }
     }
     static std::int64_t piece_rows(const kernels::WeightView& weight) {

@@ -81,7 +81,7 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         });
         return;
     }
-    pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
+    pool.parallel_for(weight.n_rows, rows_at_once(n) == 1 ? kRowGrain : kGrainOfSeveral,
                       [&](std::int64_t begin, std::int64_t end, int thread) {
                           multiply_rows(weight, inputs, begin, end, y, weight.n_rows, thread);
                       });

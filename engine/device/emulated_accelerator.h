@@ -61,6 +61,7 @@ class EmulatedAccelerator final : public HostBackend {
     double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) override;
 
     void set_sum_order(SumOrder order) override;
+    bool keeps_sum_order() const override { return true; }
     void submit(const ops::Operation& operation) override;
 
   private:

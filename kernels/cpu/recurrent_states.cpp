@@ -46,11 +46,19 @@ struct Kept {
     float* to = nullptr;
 };
 
-Kept kept_of(const RecurrentStep& step, const AttentionSegment& segment, std::int64_t first) {
+Kept kept_of(const RecurrentStep& step, const AttentionSegment& segment, std::int64_t first, std::size_t part) {
     const std::int64_t offset = step.kv.keys_offset(step.layer, 0) + first * static_cast<std::int64_t>(sizeof(float));
-    const std::byte* const from = segment.blocks[0];
+    const std::byte* const from = segment.blocks[part];
     return {from == nullptr ? nullptr : reinterpret_cast<const float*>(from + offset),
-            reinterpret_cast<float*>(segment.blocks[1] + offset)};
+            reinterpret_cast<float*>(segment.blocks[part + 1] + offset)};
+}
+
+// The parts of a segment behind which its state is kept: all rows, or each.
+std::size_t n_parts(const AttentionSegment& segment) {
+    return segment.blocks.size() - 1;
+}
+std::int64_t rows_of_part(const AttentionSegment& segment) {
+    return segment.n_tokens / static_cast<std::int64_t>(n_parts(segment));
 }
 
 // Channels [begin, end) of a sequence's rows: the last token first, as the others are its
@@ -92,9 +100,12 @@ float softplus(float x) {
 void convolve(CpuWorker& worker, const ConvolutionShape& shape, const RecurrentStep& step, float* rows,
               std::int64_t stride) {
     for (const AttentionSegment& s : step.segments) {
-        const Kept kept = kept_of(step, s, step.states_size);
+        const std::int64_t n = rows_of_part(s);
         worker.pool.parallel_for(shape.n_channels, kChannelGrain, [&](std::int64_t begin, std::int64_t end, int) {
-            convolve_channels(shape, kept, s.n_tokens, begin, end, rows + s.first_row * stride, stride);
+            float* of_part = rows + s.first_row * stride;
+            for (std::size_t part = 0; part < n_parts(s); ++part, of_part += n * stride) {
+                convolve_channels(shape, kept_of(step, s, step.states_size, part), n, begin, end, of_part, stride);
+            }
         });
     }
 }
@@ -110,26 +121,29 @@ void update_states(CpuWorker& worker, const StateShape& shape, const RecurrentSt
         const std::int64_t head = piece / pieces % shape.n_value_heads;
         const std::int64_t begin = piece % pieces * kColumns;
         const std::int64_t end = std::min(shape.value_dim, begin + kColumns);
-        const Kept kept = kept_of(step, s, head * shape.key_dim * shape.value_dim);
-        for (std::int64_t i = 0; i < shape.key_dim; ++i) {
-            const std::int64_t at = i * shape.value_dim + begin;
-            const std::size_t bytes = static_cast<std::size_t>(end - begin) * sizeof(float);
-            if (kept.from == nullptr) {
-                std::memset(kept.to + at, 0, bytes);
-            } else {
-                std::memcpy(kept.to + at, kept.from + at, bytes);
+        for (std::size_t part = 0; part < n_parts(s); ++part) {
+            const Kept kept = kept_of(step, s, head * shape.key_dim * shape.value_dim, part);
+            for (std::int64_t i = 0; i < shape.key_dim; ++i) {
+                const std::int64_t at = i * shape.value_dim + begin;
+                const std::size_t bytes = static_cast<std::size_t>(end - begin) * sizeof(float);
+                if (kept.from == nullptr) {
+                    std::memset(kept.to + at, 0, bytes);
+                } else {
+                    std::memcpy(kept.to + at, kept.from + at, bytes);
+                }
             }
+            DeltaRule of_head = rule;
+            of_head.n_tokens = rows_of_part(s);
+            const std::int64_t first_row = s.first_row + static_cast<std::int64_t>(part) * of_head.n_tokens;
+            const std::int64_t row = first_row * rule.stride, gate = first_row * rule.gate_stride + head;
+            of_head.q += row + shape.key_head(head) * shape.key_dim;
+            of_head.k += row + shape.key_head(head) * shape.key_dim;
+            of_head.v += row + head * shape.value_dim;
+            of_head.decay += gate;
+            of_head.beta += gate;
+            of_head.out += first_row * rule.out_stride + head * shape.value_dim;
+            worker.kernels.delta_rule(of_head, begin, end, kept.to);
         }
-        DeltaRule of_head = rule;
-        const std::int64_t row = s.first_row * rule.stride, gate = s.first_row * rule.gate_stride + head;
-        of_head.n_tokens = s.n_tokens;
-        of_head.q += row + shape.key_head(head) * shape.key_dim;
-        of_head.k += row + shape.key_head(head) * shape.key_dim;
-        of_head.v += row + head * shape.value_dim;
-        of_head.decay += gate;
-        of_head.beta += gate;
-        of_head.out += s.first_row * rule.out_stride + head * shape.value_dim;
-        worker.kernels.delta_rule(of_head, begin, end, kept.to);
     });
 }
 

@@ -10,8 +10,8 @@ __device__ inline const float* kept_from(const CudaSegment& segment, std::int64_
     const std::byte* const from = segment.blocks[0];
     return from == nullptr ? nullptr : reinterpret_cast<const float*>(from + place);
 }
-__device__ inline float* kept_to(const CudaSegment& segment, std::int64_t place) {
-    return reinterpret_cast<float*>(segment.blocks[1] + place);
+__device__ inline float* kept_to(const CudaSegment& segment, std::int64_t place, std::int64_t state) {
+    return reinterpret_cast<float*>(segment.blocks[1 + state] + place);
 }
 
 // One thread per channel (x) of a sequence (y), in place: the last token first, as the
@@ -29,8 +29,11 @@ __global__ void __launch_bounds__(kStateThreads)
         if (t >= 0) return rows[t * stride];
         return kept == nullptr ? 0.0f : kept[(t + n_before) * width + c];
     };
-    float* const kept_rows = kept_to(segment, place) + c;
-    for (std::int64_t i = 0; i < n_before; ++i) kept_rows[i * width] = input(segment.n_tokens - n_before + i);
+    for (std::int64_t state = 0; state < segment.n_states; ++state) {
+        float* const kept_rows = kept_to(segment, place, state) + c;
+        const std::int64_t first = (state + 1) * segment.n_tokens / segment.n_states - n_before;
+        for (std::int64_t i = 0; i < n_before; ++i) kept_rows[i * width] = input(first + i);
+    }
     const float* const weights = shape.weights + c * shape.kernel_size;
     for (std::int64_t t = segment.n_tokens - 1; t >= 0; --t) {
         float sum = 0.0f;
@@ -106,19 +109,24 @@ __global__ void __launch_bounds__(kStateThreads) state_columns(SegmentList list,
             for (int w = 0; w < kStateWarps; ++w) all += out_sums[w * kWarp + lane];
             rule.out[(row * shape.n_value_heads + head) * shape.value_dim + column] = all;
         }
-    }
-    float* const to = kept_to(segment, rule.place);
+        if (t + 1 < segment.n_tokens && segment.n_states == 1) continue;
+        float* const to = kept_to(segment, rule.place, segment.n_states == 1 ? 0 : t);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-        const std::int64_t key = r * kStateWarps + warp;
-        if (is_column && key < shape.key_dim) to[first + key * shape.value_dim] = state[r];
+        for (int r = 0; r < kRows; ++r) {
+            const std::int64_t key = r * kStateWarps + warp;
+            if (is_column && key < shape.key_dim) to[first + key * shape.value_dim] = state[r];
+        }
     }
 }
 
 template <typename Body>
 void for_sequences(Worker& worker, Span<AttentionSegment> segments, const Body& body) {
+    device_segments(worker, segments);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        worker.segments[s].n_states = static_cast<std::int64_t>(segments[s].blocks.size()) - 1;
+    }
     for_segment_lists(
-        device_segments(worker, segments), [](const CudaSegment&) { return std::int64_t{1}; }, body);
+        worker.segments, [](const CudaSegment&) { return std::int64_t{1}; }, body);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void compute(CpuWorker& worker, const Attend& op) {
     // by one, after the blocks of the others. A single token takes heads of one cached
     // head together, which read it once: as many as leave each thread a piece.
     const auto n_in_blocks = [&](const AttentionSegment& s) {
-        if (s.n_tokens == 1) return std::int64_t{0};
+        if (s.n_tokens == 1 || worker.order == SumOrder::kAlone) return std::int64_t{0};
         return window > 0 ? std::clamp<std::int64_t>(window - s.past, 0, s.n_tokens) : s.n_tokens;
     };
     std::int64_t n_alone = 0;

@@ -7,7 +7,7 @@ namespace offstage::kernels::ops {
 
 // Mamba-2 (Mamba2Shape) of the rows, each sequence's from its state on. The layer's state
 // lies in a segment's blocks at the place that kv gives: blocks[0] is read (nullptr:
-// zeros), blocks[1] is written. xbc (rows, shape.row_width()); time (rows, n_heads): the
+// zeros), the others are written (AttentionSegment). xbc (rows, shape.row_width()); time (rows, n_heads): the
 // projected dt; z (rows, shape.output_width()). xbc and time are overwritten, and decay
 // (rows, n_heads). out (rows, shape.output_width()). A row's result does not depend on
 // its step, bit by bit. A GPU: a state_dim of up to 256.

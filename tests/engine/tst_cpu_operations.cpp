@@ -89,6 +89,7 @@ class TestCpuOperations : public QObject {
     void rounded_inputs_give_a_row_the_same_bits_in_any_company_data();
     void rounded_inputs_give_a_row_the_same_bits_in_any_company();
     void bf16_gives_a_prompts_row_the_same_bits_in_any_company();
+    void alone_gives_a_row_the_bits_of_a_step_of_its_own();
     void attention_is_rounded_in_bf16_for_many_queries_alone();
 
   private:
@@ -301,6 +302,51 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company()
             QVERIFY(all.experts == alone.experts);
             QVERIFY(all.product == alone.product);
             QVERIFY(all.of_heads == alone.of_heads);
+        }
+    }
+}
+
+// SumOrder::kAlone, for weights whose kernels sum one row in another order than several.
+void TestCpuOperations::alone_gives_a_row_the_bits_of_a_step_of_its_own() {
+    constexpr std::int64_t kHidden = 192, kFfn = 330, kRows = 5;
+    const std::vector<float> x = random_floats(kRows * kHidden, 5);
+    const std::vector<std::int32_t> tokens = {3, 0, 4, 1, 2};
+    for (const WeightType type : {WeightType::kF32, WeightType::kF16, WeightType::kBf16}) {
+        const RandomWeights weights(type, 3 * kFfn * kHidden, 1, 0.2f);
+        const kernels::ExpertView expert{static_cast<const std::byte*>(weights.data()),
+                                         kernels::expert_layout(type, kHidden, kFfn)};
+        const kernels::WeightView matrix{weights.data(), type, kFfn, kHidden};
+        const kernels::WeightView heads{weights.data(), type, 2 * kFfn, kHidden / 2};
+        for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
+            for (const int n_threads : {1, 3}) {
+                kernels::ThreadPool pool(n_threads);
+                CpuOperations operations(pool, mode);
+                const auto rows = [&](std::int64_t first, std::int64_t n) {
+                    std::vector<float> out(as_size(n * (kHidden + kFfn + 2 * kFfn)));
+                    float* const product = out.data() + n * kHidden;
+                    float* const of_heads = product + n * kFfn;
+                    const float* const inputs = x.data() + first * kHidden;
+                    const ExpertCall call{expert, 0, n};
+                    operations.run(ops::Experts{{&call, 1}, x.data(), tokens.data() + first, out.data()});
+                    operations.run(ops::Multiply{matrix, inputs, n, product});
+                    operations.run(
+                        ops::MultiplyHeads{heads, 2, inputs, kHidden, kHidden / 2, n, of_heads, 2 * kFfn, kFfn});
+                    return out;
+                };
+                operations.set_sum_order(SumOrder::kAlone);
+                const std::vector<float> all = rows(0, kRows);
+                operations.set_sum_order(SumOrder::kByNumber);
+                for (std::int64_t row = 0; row < kRows; ++row) {
+                    const std::vector<float> one = rows(row, 1);
+                    std::int64_t at = 0, of_one = 0;
+                    for (const std::int64_t width : {kHidden, kFfn, 2 * kFfn}) {
+                        const auto from = all.begin() + at + row * width;
+                        QVERIFY(std::equal(from, from + width, one.begin() + of_one));
+                        at += kRows * width;
+                        of_one += width;
+                    }
+                }
+            }
         }
     }
 }

@@ -114,15 +114,31 @@ void check_recurrent(Backend& backend, const RecurrentOperation& operation) {
     QVERIFY(are_near(kept_in(last), kept));
     QVERIFY(same_bits<float>(before.download(), before.host()));
 
+    // A step that keeps the state behind each of its tokens.
+    std::vector<std::unique_ptr<OnDevice<float>>> states;
+    std::vector<std::byte*> addresses = {address(before)};
+    for (std::int64_t t = 0; t < kTokens; ++t) {
+        states.push_back(std::make_unique<OnDevice<float>>(backend, filled(n_floats, NAN)));
+        addresses.push_back(address(*states.back()));
+    }
+    const OnDevice<std::byte*> behind_each(backend, addresses);
+    const std::vector<AttentionSegment> kept_each = {
+        AttentionSegment{0, kTokens, 20, behind_each.host(), behind_each.data(), {}}};
+    RandomStep keeping(backend, operation, kTokens + 2, 6);
+    keeping.submit(kept_each, kv);
+
     RandomStep one_by_one(backend, operation, kTokens + 2, 6);
     for (std::int64_t t = 0; t < kTokens; ++t) {
         const std::size_t table = t == 0 ? 3 : t % 2 == 1 ? 4 : 5;
         const std::vector<AttentionSegment> one = {segment(0, 1, 20 + t, table)};
         one_by_one.submit(one, kv, t);
+        QVERIFY(same_bits<float>(kept_in(*states[static_cast<std::size_t>(t)]), kept_in(t % 2 == 0 ? odd : even)));
     }
     const auto n_values = static_cast<std::size_t>(kTokens * operation.out_width);
     const std::vector<float> alone = one_by_one.out();
     QVERIFY(same_bits<float>(std::span(alone).first(n_values), std::span(together).first(n_values)));
+    const std::vector<float> each_kept = keeping.out();
+    QVERIFY(same_bits<float>(std::span(each_kept).first(n_values), std::span(alone).first(n_values)));
     QVERIFY(same_bits<float>(kept_in(even), kept_in(after)));
 }
 
