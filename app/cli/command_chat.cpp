@@ -184,6 +184,7 @@ void declare_chat(CLI::App& command, GenerateOptions& options) {
     add_sampler_options(command, options);
     add_node_options(command, options.model);
     add_run_options(command, options.model, true);
+    add_drafts_option(command, options.model);
 }
 
 int run_chat(GenerateOptions& options) {

@@ -64,6 +64,7 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
     add_context_option(command, options.model, kModelContext);
     add_template_option(command, options.model.chat_template);
     add_run_options(command, options.model, true);
+    add_drafts_option(command, options.model);
     add_node_options(command, options.model);
 }
 

@@ -157,6 +157,14 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
+void add_drafts_option(CLI::App& command, ModelOptions& options) {
+    options.drafts = engine::DraftMode::kAuto;
+    add_parsed(command, "--drafts", options.drafts, engine::parse_drafts,
+               "Up to 4 further tokens at a step, drafted from what the conversation said before (prompt lookup): off, "
+               "always, or auto (while live tokens show a gain). The answer is the same. Unless given: auto")
+        ->check(CLI::IsMember({"off", "auto", "always"}));
+}
+
 void add_sparse_options(CLI::App& command, ModelOptions& options) {
     add_parsed(command, "--sparse-loading", options.sparse_loading, engine::parse_sparse_loading,
                "With a theta: copy experts to the device without the neurons that are skipped: off, always (for "

@@ -49,13 +49,14 @@ PolicyKind Dispatcher::decode_policy() const {
     return trials_.has_value() ? trials_->outlook.policies()[trials_->comparison.way()] : settings_.decode;
 }
 
-void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
+void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill, bool drafts) {
     n_tokens_ = n_tokens;
     prefill_ = prefill;
+    drafts_ = drafts;
     policy_ = prefill ? settings_.prefill : decode_policy();
     differ_ = looks_ahead_ = false;
     compared_.reset();
-    if (prefill || !trials_.has_value()) return;
+    if (prefill || drafts || !trials_.has_value()) return;
     const LiveComparison& comparison = trials_->comparison;
     if (comparison.comparing()) {
         const auto& policies = trials_->outlook.policies();
@@ -134,7 +135,7 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
 
 void Dispatcher::end_step(double step_us) {
     recorder_->add_step(step_us, !prefill_);
-    if (!prefill_) {
+    if (!prefill_ && !drafts_) {
         const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
         const bool policies_next = trials_.has_value() && (trials_->comparison.comparing() || looks_ahead_);
         if (trials_.has_value() && !loading_compared) compare_policies(step_us);

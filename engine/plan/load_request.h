@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/message.h"
@@ -101,6 +102,7 @@ struct LoadRequest {
     PrefetchMode prefetch = PrefetchMode::kAuto;
     PromptLoading prompt_loading = PromptLoading::kLend;
     DiskReads disk_reads = DiskReads::kAuto;
+    DraftMode drafts = DraftMode::kOff;
     bool cuda_graphs = true;            // Backend::begin_repeated(); off for comparisons
     bool paced = false;                 // an emulated device answers no faster than the device would
     bool learn_placement = true;        // exchanges experts by live counts if no popularity profile was given
@@ -115,6 +117,9 @@ struct LoadRequest {
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
+    // Tests: drafts in the place of prompt lookup: writes up to draft.size() tokens that may
+    // follow the conversation's, and returns how many.
+    std::function<std::size_t(std::span<const std::int32_t> tokens, std::span<std::int32_t> draft)> writes_draft;
     // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto
     // (engine/plan/product_choice.h).
     std::function<double(kernels::TrialProduct)> times_product;

@@ -41,6 +41,7 @@ Message no_such_policy(std::string_view unknown) {
     }
 NAMED_SETTING(KvType, parse_kv_type, messages::no_such_kv_type, "f32", "bf16", "int8")
 NAMED_SETTING(PrefetchMode, parse_prefetch, messages::no_such_prefetch, "off", "auto", "always")
+NAMED_SETTING(DraftMode, parse_drafts, messages::no_such_drafts, "off", "auto", "always")
 NAMED_SETTING(PromptLoading, parse_prompt_loading, messages::no_such_prompt_loading, "on-demand", "ahead", "lend")
 NAMED_SETTING(SparseLoading, parse_sparse_loading, messages::no_such_sparse_loading, "off", "auto", "always")
 NAMED_SETTING(NeuronGuesses, parse_neuron_guesses, messages::no_such_neuron_guesses, "correct", "accept")

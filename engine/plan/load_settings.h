@@ -53,6 +53,16 @@ enum class PrefetchMode : std::uint8_t {
 std::string_view name_of(PrefetchMode mode);         // "off", "auto", "always"
 PrefetchMode parse_prefetch(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
+// Drafts: several tokens at a step, of which those that the model would have chosen one by
+// one are kept (engine/run/draft_policy.h). Results do not change.
+enum class DraftMode : std::uint8_t {
+    kOff,
+    kAuto,    // as long as live tokens show a gain
+    kAlways,  // at any cost: for measuring
+};
+std::string_view name_of(DraftMode mode);       // "off", "auto", "always"
+DraftMode parse_drafts(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
 // How a prompt's experts are copied to the device. A layer of a long prompt calls nearly
 // all of its experts, so the next layer's can be copied before its router has run: the
 // copy engine would otherwise be idle while this layer's last experts and the next one's

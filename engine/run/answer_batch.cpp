@@ -131,6 +131,7 @@ void AnswerBatch::write() {
         if (!answer->ended() && !answer->reads()) turns_.push_back(answer.get());
     }
     while (!turns_.empty()) {
+        const bool has_step = turns_.size() == 1 || rows_together_ == 1;  // each answer of its own
         steps_.begin(running_.size() == 1);
         together_.clear();
         segments_.clear();
@@ -143,7 +144,8 @@ void AnswerBatch::write() {
             }
             if (!together_.empty() && segments_.size() + next.size() > rows_together_) return false;
             together_.push_back(answer);
-            segments_.insert(segments_.end(), next.begin(), next.end());
+            if (has_step) answer->draft();
+            segments_.insert(segments_.end(), answer->next().begin(), answer->next().end());
             return true;
         });
         if (!together_.empty()) write_together();
@@ -157,15 +159,21 @@ void AnswerBatch::write_together() {
     // Moving experts make the next step another one.
     TokenChooser* const chooser = alone && !parts_.replans.replanner().moving() ? first.chooser() : nullptr;
     const std::stop_token stop = together_.size() == 1 ? first.stop() : std::stop_token();
-    const Forward::Outcome outcome = steps_.run(segments_, Forward::Logits::kLast, stop, 0, chooser);
-    if (outcome == Forward::Outcome::kFull) return make_room(first, FinishReason::kContextFull);
+    const Forward::Logits wanted = segments_.front().n_drafted > 0 ? Forward::Logits::kAll : Forward::Logits::kLast;
+    const Forward::Outcome outcome = steps_.run(segments_, wanted, stop, 0, chooser);
+    if (outcome == Forward::Outcome::kFull) {
+        if (!first.drop_draft()) return make_room(first, FinishReason::kContextFull);
+        segments_.assign(first.next().begin(), first.next().end());
+        return write_together();
+    }
     if (outcome != Forward::Outcome::kDone) return first.end(FinishReason::kStopped);
     const std::span<const float> logits = parts_.model.forward().logits();  // none where the device has chosen
-    const std::size_t row = logits.size() / segments_.size();
+    const std::size_t of_segment = logits.size() / segments_.size();
     std::size_t at = 0;
     for (RunningAnswer* const answer : together_) {
-        const std::size_t n = answer->next().size() * row;
-        attempt(*answer, [&] { answer->add_step(logits.subspan(at, n), steps_.last_us()); });
+        const std::size_t n = answer->next().size() * of_segment;
+        const bool is_alone = segments_.size() == 1;
+        attempt(*answer, [&] { answer->add_step(logits.subspan(at, n), steps_, is_alone); });
         at += n;
     }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 
 AnswerRecord::AnswerRecord(LoadedModel& model, const GenerationRequest& request) : model_(&model) {
@@ -16,23 +18,58 @@ AnswerRecord::AnswerRecord(LoadedModel& model, const GenerationRequest& request)
 }
 
 // Prompts are one segment of several tokens; beams and drawn answers one token each.
-void AnswerRecord::add_step(std::span<const Segment> segments, double us) {
-    std::int64_t n_tokens = 0;
-    for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
-    if (n_tokens == 1) steps_us_.push_back(us);
+void AnswerRecord::add_step(std::span<const Segment> segments, double us, std::size_t n_accepted) {
+    std::size_t n_certain = 0;
+    for (const Segment& segment : segments) n_certain += segment.certain().size();
+    if (n_certain == 1) {
+        steps_us_.insert(steps_us_.end(), 1 + n_accepted, us / static_cast<double>(1 + n_accepted));
+    }
     if (trace_ == nullptr) return;
     std::vector<std::int64_t> positions;
     bool prompt = false;
     for (const Segment& segment : segments) {
-        const auto n = static_cast<std::int64_t>(segment.tokens.size());
-        prompt |= n > 1;
+        const auto n = static_cast<std::int64_t>(segment.certain().size() + n_accepted);
+        prompt |= segment.certain().size() > 1;
         for (std::int64_t t = 0; t < n; ++t) positions.push_back(segment.sequence->size() - n + t);
     }
-    trace_->add_step(model_->forward().routing(), positions, prompt ? TokenKind::kPrompt : TokenKind::kDecode);
+    const ExpertGrid& grid = model_->spec().experts;
+    const std::size_t row = as_size(grid.n_layers * grid.n_active);
+    trace_->add_step(model_->forward().routing().first(positions.size() * row), positions,
+                     prompt ? TokenKind::kPrompt : TokenKind::kDecode);
+}
+
+void AnswerRecord::add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted,
+                              std::size_t n_accepted) {
+    if (segments.size() == 1) count_drafts(n_drafted, n_accepted);
+    add_step(segments, us, n_accepted);
+}
+
+void AnswerRecord::count_drafts(std::size_t n_drafted, std::size_t n_accepted) {
+    ++drafts_.steps;
+    drafts_.tokens += static_cast<std::int64_t>(1 + n_accepted);
+    drafts_.drafted += static_cast<std::int64_t>(n_drafted);
+    drafts_.accepted += static_cast<std::int64_t>(n_accepted);
+    const ExpertGrid& grid = model_->spec().experts;
+    const std::span<const std::int32_t> routing = model_->forward().routing();
+    const std::size_t row = as_size(grid.n_layers * grid.n_active);
+    const auto is_new = [&](std::size_t at) {  // no row before calls it
+        const std::size_t layer = at % row / as_size(grid.n_active) * as_size(grid.n_active);
+        for (std::size_t before = layer; before < at / row * row; before += row) {
+            const auto of_row = routing.subspan(before, as_size(grid.n_active));
+            if (std::ranges::find(of_row, routing[at]) != of_row.end()) return false;
+        }
+        return true;
+    };
+    drafts_.expert_calls += static_cast<std::int64_t>(row);
+    for (std::size_t at = row; at < (1 + n_drafted) * row; ++at) {
+        drafts_.expert_calls += is_new(at) ? 1 : 0;
+        drafts_.more_calls += is_new(at) ? 1 : 0;
+    }
 }
 
 void AnswerRecord::finish(GenerationResult& result) {
     report(result.device);
+    result.drafts = drafts_;
     if (trace_ == nullptr) return;
     const std::unique_ptr<TraceWriter> trace = std::move(trace_);
     trace->finish();

@@ -20,17 +20,22 @@ class AnswerRecord {
     // object.
     AnswerRecord(LoadedModel& model, const GenerationRequest& request);
 
-    // `us`: by the device's clock.
-    void add_step(std::span<const Segment> segments, double us);
+    // `us`: by the device's clock. n_accepted: of the drafted tokens, whose sequence holds
+    // them now.
+    void add_step(std::span<const Segment> segments, double us, std::size_t n_accepted = 0);
+    // The same for a step of an answer's next token, with n_drafted behind it.
+    void add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted, std::size_t n_accepted);
     // Throws Error (kIo).
     void finish(GenerationResult& result);
 
   private:
     void report(DeviceReport& report) const;
+    void count_drafts(std::size_t n_drafted, std::size_t n_accepted);
 
     LoadedModel* model_ = nullptr;
     std::unique_ptr<TraceWriter> trace_;
-    std::vector<double> steps_us_;  // of decode
+    std::vector<double> steps_us_;  // of each token in decode
+    DraftReport drafts_;
 };
 
 }  // namespace offstage::engine

@@ -11,6 +11,7 @@ void AnswerSteps::begin(bool goes_on) {
     // A step is a user's wait for a token, so a re-plan's work before it counts.
     began_us_ = goes_on ? parts_.model.forward().next_begun_us() : parts_.model.device().now_us();
     moved_ = parts_.replans.between_steps();
+    if (moved_) parts_.drafts.forget_times();
     parts_.conversation.follow_context(parts_.replans.replanner().in_force().context);
     parts_.thetas.apply(parts_.model);
 }
@@ -29,6 +30,14 @@ Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Lo
     return outcome;
 }
 
+void AnswerSteps::accept_draft(const Segment& segment, std::size_t at) {
+    parts_.model.forward().accept_draft(*segment.sequence, segment.tokens[at]);
+    const std::span<const std::int32_t> routing = parts_.model.forward().routing();
+    const std::size_t row = routing.size() / segment.tokens.size();
+    const Segment accepted{segment.sequence, segment.tokens.subspan(at, 1)};
+    parts_.conversation.add_step({&accepted, 1}, routing.subspan(at * row, row));
+}
+
 void AnswerSteps::add(std::span<const Segment> segments) {
     std::int64_t n_tokens = 0;
     for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
@@ -43,7 +52,7 @@ void AnswerSteps::add(std::span<const Segment> segments) {
         parts_.watch.pass(totals);
     }
     parts_.machines.after_step(last_us_, n_tokens);
-    parts_.conversation.add_step(segments, routing, n_tokens);
+    parts_.conversation.add_step(segments, routing);
     parts_.model.runtime().learn(routing, n_tokens);
     parts_.publisher.publish(SnapshotPublisher::When::kWhenDue, parts_.conversation.state(parts_.watch.overhead_us()));
 }

@@ -8,6 +8,7 @@
 
 #include "engine/run/conversation_cache.h"
 #include "engine/run/decode_watch.h"
+#include "engine/run/draft_policy.h"
 #include "engine/run/forward.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/machine_links.h"
@@ -73,6 +74,7 @@ struct SessionParts {
     ReplanQueue& replans;
     SnapshotPublisher& publisher;
     PromptReading& reading;
+    DraftPolicy& drafts;
 };
 
 // The steps of answers, each with the work of the session around it: before it the
@@ -95,6 +97,10 @@ class AnswerSteps {
     Forward::Outcome run(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
                          std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
     double last_us() const { return last_us_; }  // of the last step, by the device's clock
+    // Whether its time is that of its tokens alone.
+    bool last_is_typical() const { return !moved_; }
+    // The drafted token tokens[at] of the last step's segment is the answer's.
+    void accept_draft(const Segment& segment, std::size_t at);
 
   private:
     void add(std::span<const Segment> segments);

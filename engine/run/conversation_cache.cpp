@@ -92,14 +92,18 @@ void ConversationCache::follow_context(std::int64_t context) {
     }
 }
 
-void ConversationCache::add_step(std::span<const Segment> segments, std::span<const std::int32_t> routing,
-                                 std::int64_t n_tokens) {
-    routing_.record(routing, n_tokens);
+void ConversationCache::add_step(std::span<const Segment> segments, std::span<const std::int32_t> routing) {
+    std::size_t n_tokens = 0, n_certain = 0;
+    for (const Segment& segment : segments) {
+        n_tokens += segment.tokens.size();
+        n_certain += segment.certain().size();
+    }
+    routing_.record(routing.first(routing.size() / n_tokens * n_certain), static_cast<std::int64_t>(n_certain));
     for (const Segment& segment : segments) {
         const auto found =
             std::ranges::find_if(running_, [&](const CachedPrefix& one) { return &one.sequence == segment.sequence; });
         if (found == running_.end()) continue;
-        found->tokens.insert(found->tokens.end(), segment.tokens.begin(), segment.tokens.end());
+        found->tokens.insert(found->tokens.end(), segment.certain().begin(), segment.certain().end());
     }
 }
 

@@ -58,8 +58,8 @@ class ConversationCache {
     void set_last_resort(std::function<bool()> free) { last_resort_ = std::move(free); }
     // Takes the plan's context; sequences that are longer keep theirs.
     void follow_context(std::int64_t context);
-    // A step was made.
-    void add_step(std::span<const Segment> segments, std::span<const std::int32_t> routing, std::int64_t n_tokens);
+    // A step was made. Its drafted tokens are left out.
+    void add_step(std::span<const Segment> segments, std::span<const std::int32_t> routing);
 
     // Files of conversations: write_piece() writes this one, see PrefixFile.
     void keep(const KvSequence& sequence, const std::string& kept_in, std::uint64_t most_bytes) {

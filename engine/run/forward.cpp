@@ -39,7 +39,16 @@ bool needs_further(const ModelSpec& spec) {
 }
 
 bool is_prefill(std::span<const Segment> segments) {
-    return std::ranges::any_of(segments, [](const Segment& segment) { return segment.tokens.size() > 1; });
+    return std::ranges::any_of(segments, [](const Segment& segment) { return segment.certain().size() > 1; });
+}
+
+bool has_draft(std::span<const Segment> segments) {
+    return std::ranges::any_of(segments, [](const Segment& segment) { return segment.n_drafted > 0; });
+}
+
+// States that a segment's recurrent layers write: after all tokens, or after each.
+std::size_t n_states_of(const Segment& segment) {
+    return segment.n_drafted > 0 ? segment.tokens.size() : 1;
 }
 
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
@@ -242,13 +251,15 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     for (const Segment& segment : segments) n_tokens += std::ssize(segment.tokens);
     if (max_step_ == 0) set_max_step(std::max(n_tokens, kSmallestStep));
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
+    assert(!has_draft(segments) || (segments.size() == 1 && segments[0].certain().size() == 1));
     const HostTimes::Scope preparing(dispatcher_.host_times(), HostTimes::Phase::kPreparing);
     const double entered_us = device_.now_us();
     if (n_table_entries(segments) > table_entries_of(n_kv_groups_, shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
         KvSequence& sequence = *segment.sequence;
         const std::int64_t n = std::ssize(segment.tokens);
-        if (sequence.size() + n > sequence.capacity() || !sequence.prepare(n, device_)) return Outcome::kFull;
+        if (sequence.size() + n > sequence.capacity()) return Outcome::kFull;
+        if (!sequence.prepare(n, device_, n_states_of(segment))) return Outcome::kFull;
     }
     std::optional<kernels::TokenRule> rule;
     const bool may_choose =
@@ -265,9 +276,9 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     // A prompt that fits in the smallest step is read in one under any budget, so it may
     // use the fastest order.
     const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
-    set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
+    set_sum_order(many ? SumOrder::kMany : has_draft(segments) ? SumOrder::kAlone : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
-    dispatcher_.begin_step(n_tokens, is_prefill(segments));
+    dispatcher_.begin_step(n_tokens, is_prefill(segments), has_draft(segments));
     Outcome outcome = Outcome::kFailed;
     try {
         outcome = run_layers(segments, n_tokens, wanted, stop, chooser);
@@ -277,14 +288,23 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     }
     if (outcome == Outcome::kDone) {
         dispatcher_.end_step(device_.now_us() - start_us);
-        const std::int32_t together = many                  ? WrittenToken::kInAnyStep
-                                      : segments.size() > 1 ? WrittenToken::kBesideOthers
-                                                            : static_cast<std::int32_t>(n_tokens);
+        const std::int32_t together = many ? WrittenToken::kInAnyStep : written_in(segments, n_tokens);
         ++n_steps_;
-        for (const Segment& segment : segments) segment.sequence->commit(segment.tokens, together, n_steps_);
+        for (const Segment& segment : segments) segment.sequence->commit(segment.certain(), together, n_steps_);
     }
     if (listener_ != nullptr) listener_->end_step(outcome == Outcome::kDone);
     return outcome;
+}
+
+// WrittenToken::n_together of a step's tokens.
+std::int32_t Forward::written_in(std::span<const Segment> segments, std::int64_t n_tokens) const {
+    if (segments.size() > 1) return WrittenToken::kBesideOthers;
+    if (segments[0].n_drafted == 0) return static_cast<std::int32_t>(n_tokens);
+    return device_.keeps_sum_order() ? 1 : WrittenToken::kBesideOthers;
+}
+
+void Forward::accept_draft(KvSequence& sequence, TokenId token) {
+    sequence.commit({&token, 1}, device_.keeps_sum_order() ? 1 : WrittenToken::kBesideOthers, ++n_steps_);
 }
 
 Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
@@ -428,9 +448,9 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     }
 }
 
-// Recurrent layers: the state to read, and the one to write.
+// Recurrent layers: the state to read, and those to write.
 std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead) const {
-    if (segment.sequence->cache().pool(group).is_state()) return 2;
+    if (segment.sequence->cache().pool(group).is_state()) return 1 + static_cast<std::int64_t>(n_states_of(segment));
     return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) + ahead);
 }
 
@@ -500,7 +520,7 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
             const std::int64_t first = ahead == 0 ? table.first : segment.sequence->first_after(g, ahead);
             for (std::int64_t b = 0; b < n_entries; ++b) {
                 const std::int32_t number = b >= n_blocks                   ? -1
-                                            : pool.is_state() && b == 1     ? table.next_state
+                                            : pool.is_state() && b > 0      ? table.next_states[as_size(b - 1)]
                                             : b < first || b >= table.end() ? -1
                                                                             : table.at(b);
                 const KvBlock block = number < 0 ? KvBlock() : pool.block(number);
@@ -583,9 +603,10 @@ bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         return true;
     };
     const std::int64_t n_segments = std::ssize(segments);
-    if (wanted == Logits::kLast && (n_segments == n_tokens || n_segments == 1)) {
-        if (!rows(n_tokens - n_segments, n_segments)) return false;
-        if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_segments * vocab)};
+    const std::int64_t n_rows = wanted == Logits::kAll ? n_tokens : n_segments;
+    if (n_rows <= kMaxSegments && (n_rows == n_tokens || n_rows == 1)) {
+        if (!rows(n_tokens - n_rows, n_rows)) return false;
+        if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_rows * vocab)};
         return true;
     }
     bool done = true;

@@ -30,10 +30,15 @@ class StepProbe;
 class TokenChooser;
 struct RouterWeights;
 
-// Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam.
+// Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam. The
+// next token may be followed by drafted ones, guesses of those that it will choose, if the
+// step has no other segment.
 struct Segment {
     KvSequence* sequence = nullptr;
     std::span<const TokenId> tokens;
+    std::size_t n_drafted = 0;  // the last of `tokens`
+
+    std::span<const TokenId> certain() const { return tokens.first(tokens.size() - n_drafted); }
 };
 
 // One pass of tokens through a model: embedding, then for each layer norm, attention,
@@ -82,6 +87,10 @@ class Forward {
     // CPU and on an emulated device, the division of a prompt into steps then changes no
     // bit. With any outcome but kDone, the sequences are unchanged.
     //
+    // Drafted tokens are computed, but not added: accept_draft() adds them. On the CPU and
+    // on an emulated device each row of such a step has the bits of a step of its own
+    // (SumOrder::kAlone).
+    //
     // With a chooser, the device chooses the token behind the logits of a step of one
     // token, if it can (chosen()); logits() are empty then unless the chooser needs them.
     // Where experts and keys lie on the device, it begins the step with that token at
@@ -89,6 +98,9 @@ class Forward {
     // call, and is lost if the call is for another one or experts have moved.
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
                  std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
+
+    // Adds the next drafted token of the last step's segment to its sequence.
+    void accept_draft(KvSequence& sequence, TokenId token);
 
     MoeLayer& moe() { return *moe_; }
     // Called by step() between two layers; may move experts, must not throw. moves():
@@ -165,6 +177,7 @@ class Forward {
     bool compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                         const std::stop_token& stop, const TokenChooser* chooser);
     void set_sum_order(SumOrder order);
+    std::int32_t written_in(std::span<const Segment> segments, std::int64_t n_tokens) const;
     NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
 
     struct Layer;  // its modules
@@ -195,7 +208,7 @@ class Forward {
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
     PromptReading* reading_ = nullptr;
-    std::uint32_t n_steps_ = 0;    // completed steps
+    std::uint32_t n_steps_ = 0;    // completed steps, and drafted tokens that were accepted
     bool repeats_ = false;         // the step's operations are likely to come again
     std::optional<bool> chooses_;  // steps that repeat: whether the device chooses their tokens
     int n_other_steps_ = 0;        // one after the other, of the other kind

@@ -73,7 +73,7 @@ struct GenerationRequest {
     int max_thought_tokens = 0;
     // Never choose tokens that end a turn, with every strategy: the answer has max_tokens
     // tokens unless it is stopped or the context is full. Its text after its natural end
-    // is worthless; for measurements.
+    // is worthless; for measurements. Has no drafts, unless these are always made.
     bool ignore_end = false;
     // The texts of ModelDefaults::stops end an answer and are no part of it. If false,
     // only those that are special tokens do so. Beam search cuts its answers there at the
@@ -126,10 +126,30 @@ struct DeviceReport : CopyCounts {
     double dispatch_overhead = 0, decision_overhead = 0;
     std::string decode_policy;       // the one in force at the end
     std::vector<Message> decisions;  // decisions of live comparisons, with reasons
-    double median_step_s = 0;        // of one token's step in decode, by the device's clock
+    double median_step_s = 0;        // of one token in decode, by the device's clock
     double longest_step_s = 0;
-    double mean_bits = 0;        // per expert weight, when the answer ended
-    std::vector<float> steps_s;  // of each decode step, by the device's clock: the times from one token to the next
+    double mean_bits = 0;  // per expert weight, when the answer ended
+    // By the device's clock, from one token to the next; those of a step share its time.
+    std::vector<float> steps_s;
+};
+
+// An answer's steps of decode, and the tokens that were drafted for them (DraftMode).
+struct DraftReport {
+    std::int64_t steps = 0;
+    std::int64_t tokens = 0;  // that they gave: 1 for a step, and 1 for each drafted one that was accepted
+    std::int64_t drafted = 0;
+    std::int64_t accepted = 0;
+    std::int64_t expert_calls = 0;  // (layer, expert) pairs of all steps
+    std::int64_t more_calls = 0;    // of these, what drafted tokens alone called
+
+    double accepted_share() const { return ratio(accepted, drafted); }
+    double tokens_per_step() const { return ratio(tokens, steps); }
+    double more_experts() const { return ratio(more_calls, expert_calls - more_calls); }  // 0.5: half as many more
+
+  private:
+    static double ratio(std::int64_t a, std::int64_t b) {
+        return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
+    }
 };
 
 // One of several answers.
@@ -159,6 +179,7 @@ struct GenerationResult {
     std::vector<TokenChoice> prompt_choices;
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
+    DraftReport drafts;
     std::vector<ReplanReport> replans;  // those that ended or were under way meanwhile
     std::vector<Message> notes;         // for the user: for example, experts that were not stored on disk
     std::int64_t prompt_tokens = 0;

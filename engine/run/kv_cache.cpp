@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 
@@ -156,34 +157,52 @@ bool KvSequence::parts_from_last(std::size_t group) const {
            cache_->pool(group).is_shared(tables_[group].at(size_ / kKvBlockTokens));
 }
 
-bool KvSequence::has_room_for(std::int64_t n_tokens) const {
+// Of the states that a step writes, whether the pool has none for some.
+bool KvSequence::lacks_states(std::size_t group, std::size_t n_states) const {
+    const KvPool& pool = cache_->pool(group);
+    return pool.is_state() && as_size(pool.n_free()) + tables_[group].next_states.size() < n_states;
+}
+
+void KvSequence::drop_next_states(std::size_t group, std::size_t n_kept) {
+    std::vector<std::int32_t>& states = tables_[group].next_states;
+    for (; states.size() > n_kept; states.pop_back()) cache_->pool(group).drop(states.back());
+}
+
+bool KvSequence::has_room_for(std::int64_t n_tokens, std::size_t n_states) const {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
-        if (cache_->pool(g).is_state()) {
-            if (tables_[g].next_state < 0 && cache_->pool(g).n_free() == 0) return false;
-            continue;
-        }
+        if (lacks_states(g, n_states)) return false;
+        if (cache_->pool(g).is_state()) continue;
         const std::int64_t more = std::max<std::int64_t>(0, kv_blocks_for(size_ + n_tokens) - tables_[g].end());
         if (more + (parts_from_last(g) ? 1 : 0) > cache_->pool(g).n_free()) return false;
     }
     return true;
 }
 
-// Beams and several answers need a state each, for which no plan has room.
-bool KvSequence::grow_states() {
+// Beams, several answers and drafts need states for which no plan has room.
+bool KvSequence::grow_states(std::size_t n_states) {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
-        KvPool& pool = cache_->pool(g);
-        if (pool.is_state() && tables_[g].next_state < 0 && pool.n_free() == 0) return pool.add_block();
+        if (lacks_states(g, n_states)) return cache_->pool(g).add_block();
     }
     return false;
 }
 
-bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
+std::int64_t KvSequence::room_for_drafts(std::int64_t most) {
+    for (; most > 0; --most) {
+        const std::size_t n_states = as_size(1 + most);
+        while (!has_room_for(1 + most, n_states) && grow_states(n_states)) {
+        }
+        if (has_room_for(1 + most, n_states)) break;
+    }
+    return most;
+}
+
+bool KvSequence::prepare(std::int64_t n_tokens, Backend& device, std::size_t n_states) {
     assert(cache_ != nullptr);
     assert(!idle_);
-    while (!has_room_for(n_tokens)) {
+    while (!has_room_for(n_tokens, n_states)) {
         if (cache_->give_up(KvCache::GiveUp::kEnds) || give_up_checkpoint()) continue;
-        if (is_fork_ && grow_states()) continue;
-        if (cache_->give_up(KvCache::GiveUp::kWhole) || grow_states()) continue;
+        if (is_fork_ && grow_states(n_states)) continue;
+        if (cache_->give_up(KvCache::GiveUp::kWhole) || grow_states(n_states)) continue;
         if (checkpoints_.empty()) return false;
         drop_first_checkpoint();
     }
@@ -191,7 +210,8 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
         KvPool& pool = cache_->pool(g);
         Table& table = tables_[g];
         if (pool.is_state()) {
-            if (table.next_state < 0) table.next_state = pool.take();
+            drop_next_states(g, n_states);
+            while (table.next_states.size() < n_states) table.next_states.push_back(pool.take());
             continue;
         }
         if (parts_from_last(g)) {
@@ -230,7 +250,8 @@ void KvSequence::commit(std::int64_t n_tokens) {
         Table& table = tables_[g];
         if (cache_->pool(g).is_state()) {
             for (const std::int32_t block : table.blocks) cache_->pool(g).drop(block);
-            table.blocks = {std::exchange(table.next_state, -1)};
+            table.blocks = {table.next_states.front()};
+            table.next_states.erase(table.next_states.begin());
             continue;
         }
         const std::int64_t n = first_after(g, 0) - table.first;
@@ -297,9 +318,7 @@ void KvSequence::cut_written(std::size_t n_tokens) {
 
 std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
     assert(!idle_);
-    for (std::size_t g = 0; g < tables_.size(); ++g) {
-        if (tables_[g].next_state >= 0) cache_->pool(g).drop(std::exchange(tables_[g].next_state, -1));
-    }
+    for (std::size_t g = 0; g < tables_.size(); ++g) drop_next_states(g, 0);
     n_tokens = std::min(n_tokens, size_);
     if (!reaches(tables_, size_, n_tokens, false)) {
         const Checkpoint* const found = checkpoint_for(n_tokens);
@@ -330,7 +349,7 @@ std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
 
 KvSequence::Table KvSequence::held(std::size_t group) const {
     Table table = tables_[group];
-    table.next_state = -1;
+    table.next_states.clear();
     if (!cache_->pool(group).is_state()) {
         table.blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - table.first));
     }

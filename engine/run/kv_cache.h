@@ -93,8 +93,8 @@ struct WrittenToken {
 // which it releases. In a group with a window, blocks before the windows of the next
 // token and the kPromptEndTokens before it are released after each step. A group of
 // recurrent layers has one block, their state after all tokens (none: zeros); a step
-// writes another one, which commit() puts in its place, so that a failed step changes
-// nothing.
+// writes others, behind all its tokens or behind each, of which commit() puts one in its
+// place, so that a failed step changes nothing.
 class KvSequence {
   public:
     KvSequence() = default;
@@ -113,7 +113,7 @@ class KvSequence {
     struct Table {
         std::int64_t first = 0;
         std::vector<std::int32_t> blocks;
-        std::int32_t next_state = -1;  // written by the step under way; -1: none
+        std::vector<std::int32_t> next_states;  // written by the step under way
 
         std::int64_t end() const { return first + static_cast<std::int64_t>(blocks.size()); }
         std::int32_t& at(std::int64_t block) { return blocks[static_cast<std::size_t>(block - first)]; }
@@ -129,10 +129,15 @@ class KvSequence {
     // sequences, this one's earlier checkpoints (for edits of earlier messages), idle
     // sequences, and the last checkpoint. A fork's state takes memory beyond the plan,
     // where there is some, before an idle sequence is given up. False when a pool still
-    // has no block; nothing else has changed then.
-    bool prepare(std::int64_t n_tokens, Backend& device);
+    // has no block; nothing else has changed then. n_states: that the step writes.
+    bool prepare(std::int64_t n_tokens, Backend& device, std::size_t n_states = 1);
+    // How many drafted tokens, at most `most`, the next step has room for besides its
+    // token, without anything being given up. States of recurrent layers, one for each
+    // token, take memory beyond the plan where there is some.
+    std::int64_t room_for_drafts(std::int64_t most);
     // Appends these tokens, whose keys and values are written in every layer, to the
-    // sequence; n_together and step: as in WrittenToken.
+    // sequence; n_together and step: as in WrittenToken. The first of the states written is
+    // the one behind them.
     void commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step);
     // The same for tokens whose ids are not needed later.
     void commit(std::int64_t n_tokens);
@@ -200,8 +205,10 @@ class KvSequence {
     void drop_first_checkpoint();
     void cut_written(std::size_t n_tokens);
     void mark_idle(const std::vector<Table>& tables, bool idle) const;
-    bool has_room_for(std::int64_t n_tokens) const;
-    bool grow_states();
+    bool has_room_for(std::int64_t n_tokens, std::size_t n_states) const;
+    bool lacks_states(std::size_t group, std::size_t n_states) const;
+    bool grow_states(std::size_t n_states);
+    void drop_next_states(std::size_t group, std::size_t n_kept);
     bool parts_from_last(std::size_t group) const;
     Table held(std::size_t group) const;  // without blocks that a step was to write
     void share(const std::vector<Table>& tables) const;

@@ -21,6 +21,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     conversation_.open(*model_);
     thetas_.open(*model_);
+    drafts_.set_mode(request.drafts);
     model_->forward().set_reading(&reading_);
     const ExpertGrid& grid = model_->spec().experts;
     model_->dispatcher().recorder().reshape(grid.n_layers, grid.n_experts);
@@ -80,7 +81,8 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
 }
 
 void LocalSession::generate_together(const NextAnswerFn& next, int most) {
-    AnswerBatch({require_model(), conversation_, machines_, thetas_, watch_, replans_, publisher_, reading_}, most)
+    AnswerBatch({require_model(), conversation_, machines_, thetas_, watch_, replans_, publisher_, reading_, drafts_},
+                most)
         .run(next);
 }
 

@@ -65,6 +65,7 @@ class LocalSession final : public Session {
     ReplanQueue replans_;
     SnapshotPublisher publisher_;
     ConversationCache conversation_;  // destroyed before the model
+    DraftPolicy drafts_;
 };
 
 }  // namespace offstage::engine

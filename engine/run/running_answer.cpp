@@ -164,14 +164,67 @@ void RunningAnswer::begin_answer() {
     if (!sequence.cache().has_states()) sequence.checkpoint();  // another answer to the same prompt begins here
     strategy_ = make_strategy({request(), text_, sequence, prefix_->tokens, result_.seed});
     // A scored prompt has a row for each token.
+    const LoadRequest& load = parts_.model.request();
+    const bool wanted = load.drafts == DraftMode::kAlways || (load.drafts == DraftMode::kAuto && !request().ignore_end);
+    if (wanted && !has_several(request())) {
+        drafts_.emplace(parts_.drafts, load.writes_draft, prefix_->tokens);
+    }
     advance(parts_.model.forward().logits().last(static_cast<std::size_t>(parts_.model.spec().vocab_size)));
 }
 
 // ---------------------------------------------------------------- the answer
 
-void RunningAnswer::add_step(std::span<const float> logits, double us) {
-    record_.add_step(next(), us);
-    advance(logits);
+TokenChooser* RunningAnswer::chooser() {
+    if (!drafted_.empty()) return nullptr;
+    step_by_step_.chooser = strategy_->chooser();
+    return step_by_step_.chooser != nullptr && drafts_ && parts_.drafts.in_use() ? &step_by_step_
+                                                                                 : step_by_step_.chooser;
+}
+
+// Neurons that are left out may be others for several rows; machines that share steps
+// know none with drafts.
+void RunningAnswer::draft() {
+    const bool exact = !parts_.machines.any() && !parts_.model.theta().leaves_out();
+    if (!drafts_ || !drafted_.empty() || !exact) return;
+    KvSequence& sequence = prefix_->sequence;
+    std::int64_t most = sequence.capacity() - sequence.size() - 1;
+    if (request().max_tokens > 0) most = std::min(most, request().max_tokens - n_chosen_ - 1);
+    most = std::min<std::int64_t>(most, static_cast<std::int64_t>(DraftPolicy::kMostDrafted));
+    if (most <= 0) return;
+    const std::span<const TokenId> draft = drafts_->next(static_cast<std::size_t>(most));
+    const auto n = static_cast<std::size_t>(sequence.room_for_drafts(std::ssize(draft)));
+    if (n == 0) return;
+    drafted_ = {strategy_->next().front().tokens.front()};
+    drafted_.insert(drafted_.end(), draft.begin(), draft.begin() + static_cast<std::ptrdiff_t>(n));
+    drafted_step_ = {&sequence, drafted_, n};
+}
+
+bool RunningAnswer::drop_draft() {
+    const bool had_some = !drafted_.empty();
+    drafted_.clear();
+    return had_some;
+}
+
+// Each row's token is chosen as if drafts did not exist, with the same random number. So a
+// drafted token is accepted with its probability, and where it is not the token is one of
+// the others in their proportions: rejection sampling, for drafts that are certain of
+// themselves (Leviathan and others, 2023).
+void RunningAnswer::add_step(std::span<const float> logits, AnswerSteps& steps, bool alone) {
+    const std::vector<Segment> made(next().begin(), next().end());
+    const Segment& first = made.front();
+    const std::size_t n_drafted = first.n_drafted;
+    const std::size_t row = logits.size() / (n_drafted + 1);
+    std::size_t n_accepted = 0;
+    if (alone && steps.last_is_typical()) parts_.drafts.add_step(n_drafted, steps.last_us());
+    advance(logits.first(row));
+    while (n_accepted < n_drafted && !ended_ && !stop().stop_requested()) {
+        if (strategy_->next().front().tokens.front() != first.tokens[n_accepted + 1]) break;
+        ++n_accepted;
+        steps.accept_draft(first, n_accepted);
+        advance(logits.subspan(n_accepted * row, row));
+    }
+    record_.add_decode(made, steps.last_us(), n_drafted, n_accepted);
+    drafted_.clear();
 }
 
 void RunningAnswer::advance(std::span<const float> logits) {
@@ -191,7 +244,8 @@ void RunningAnswer::advance(std::span<const float> logits) {
         show({std::move(progress.thought), std::move(progress.text), progress.text_was_thought}, progress.in_thought,
              progress.token, progress.n_tokens, std::move(progress.choice), std::move(progress.calls));
     }
-    ended_ = ended_ || next().empty();
+    ended_ = ended_ || strategy_->next().empty();
+    if (drafts_ && !ended_) drafts_->add(strategy_->next().front().tokens.front());
 }
 
 // The model's logits, or a copy in which no token ends the turn. Valid until the next
@@ -266,6 +320,7 @@ bool RunningAnswer::exceeds(std::span<const Segment> segments) const {
 }
 
 void RunningAnswer::set_aside() {
+    drop_draft();
     if (strategy_ != nullptr && !reads()) target_ = prefix_->tokens;
     parts_.conversation.set_aside(*prefix_);
     is_aside_ = true;

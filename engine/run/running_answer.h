@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/run/answer_call.h"
+#include "engine/run/answer_drafts.h"
 #include "engine/run/answer_record.h"
 #include "engine/run/answer_steps.h"
 #include "engine/run/answer_strategy.h"
@@ -53,10 +54,17 @@ class RunningAnswer {
     void add_slice(const Slice& slice, double us);
 
     // ---- the answer
-    std::span<const Segment> next() const { return strategy_->next(); }
-    TokenChooser* chooser() { return strategy_->chooser(); }
-    // After a step of next(): a row for each segment, (rows, vocab_size).
-    void add_step(std::span<const float> logits, double us);
+    std::span<const Segment> next() const {
+        return drafted_.empty() ? strategy_->next() : std::span<const Segment>(&drafted_step_, 1);
+    }
+    TokenChooser* chooser();
+    // next() has drafted tokens now, if they are likely to pay, for a step without others;
+    // drop_draft(): it has none, and had some.
+    void draft();
+    bool drop_draft();
+    // After a step of next(): a row for each segment, or for each token of one with drafts,
+    // (rows, vocab_size). alone: without other answers.
+    void add_step(std::span<const float> logits, AnswerSteps& steps, bool alone);
 
     // ---- room in the KV cache
     bool exceeds(std::span<const Segment> segments) const;  // the context that its sequences may have
@@ -73,6 +81,16 @@ class RunningAnswer {
     }
 
   private:
+    // The device does not begin a step before drafts for it were looked for.
+    class StepByStep final : public TokenChooser {
+      public:
+        TokenChooser* chooser = nullptr;
+        std::optional<kernels::TokenRule> rule(int n_ahead) override {
+            return n_ahead > 0 ? std::nullopt : chooser->rule(n_ahead);
+        }
+        bool needs_logits() const override { return chooser->needs_logits(); }
+    };
+
     double seconds_since(double us) const { return (parts_.model.device().now_us() - us) / 1e6; }
     void find_state_place();
     void begin_answer();
@@ -98,6 +116,10 @@ class RunningAnswer {
     bool keeps_state_ = false;                  // shortly before the prompt's end
     std::unique_ptr<AnswerStrategy> strategy_;  // nullptr: the answer has not begun
     std::vector<float> endless_logits_;         // see possible()
+    std::optional<AnswerDrafts> drafts_;        // nullopt: none are made
+    std::vector<TokenId> drafted_;              // the next token and drafted ones; empty: there are none of these
+    Segment drafted_step_;
+    StepByStep step_by_step_;
     double first_token_us_ = 0;
     std::int64_t n_chosen_ = 0;  // in one sequence
     bool is_aside_ = false;

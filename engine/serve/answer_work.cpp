@@ -106,6 +106,8 @@ class OneAnswer {
             totals.reused_tokens += result.reused_tokens;
         }
         totals.answer_tokens += static_cast<std::int64_t>(result.tokens.size());
+        totals.drafted_tokens += result.drafts.drafted;
+        totals.accepted_tokens += result.drafts.accepted;
         totals.thought_tokens += result.thought_tokens;
         totals.prompt_s += result.ttft_s;
         if (result.decode_tokens_per_s > 0) {

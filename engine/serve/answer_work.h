@@ -39,7 +39,8 @@ struct AnswerTotals {
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of these, found in the KV cache
     std::int64_t answer_tokens = 0;
-    std::int64_t thought_tokens = 0;  // of these
+    std::int64_t thought_tokens = 0;                       // of these
+    std::int64_t drafted_tokens = 0, accepted_tokens = 0;  // DraftReport
     // By the device's clock: until the first token of each answer, and after it.
     double prompt_s = 0, answer_s = 0;
     bool stopped = false;  // by `stop`: the answers are not whole

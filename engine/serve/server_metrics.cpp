@@ -31,6 +31,8 @@ void ServerMetrics::count_answer(const AnswerTotals& totals, double seconds) {
     tokens_.prompt_tokens += totals.prompt_tokens;
     tokens_.reused_tokens += totals.reused_tokens;
     tokens_.answer_tokens += totals.answer_tokens;
+    tokens_.drafted_tokens += totals.drafted_tokens;
+    tokens_.accepted_tokens += totals.accepted_tokens;
     n_cancelled_ += totals.stopped ? 1 : 0;
 }
 
@@ -71,6 +73,10 @@ std::string ServerMetrics::text(const AnswerQueue& queue) const {
                std::to_string(tokens_.reused_tokens));
     add_metric(text, "offstage_answer_tokens_total", "counter", "Tokens generated.",
                std::to_string(tokens_.answer_tokens));
+    add_metric(text, "offstage_drafted_tokens_total", "counter", "Tokens drafted.",
+               std::to_string(tokens_.drafted_tokens));
+    add_metric(text, "offstage_accepted_tokens_total", "counter", "Of these, accepted.",
+               std::to_string(tokens_.accepted_tokens));
     add_metric(text, "offstage_queue_waiting", "gauge", "Requests that wait.", std::to_string(queue.n_waiting()));
     add_metric(text, "offstage_queue_places", "gauge", "Requests that may wait.", std::to_string(queue.most_waiting()));
     add_metric(text, "offstage_answering", "gauge", "Requests that are being answered.",

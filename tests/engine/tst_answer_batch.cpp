@@ -11,158 +11,12 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/run/local_session.h"
 #include "engine/text/gbnf.h"
-#include "tests/engine/greedy_reader.h"
+#include "tests/engine/asked_answers.h"
 #include "tests/engine/running_server.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
-
-namespace {
-
-constexpr std::int64_t kTinyVocab = 48;
-
-// A tokenizer with a letter for each token.
-QByteArray letters() {
-    QJsonObject vocab;
-    for (int i = 0; i < kTinyVocab; ++i) vocab[QString(QChar(i < 26 ? 'a' + i : 'A' + i - 26))] = i;
-    const QJsonObject file{
-        {QStringLiteral("decoder"), QJsonObject{{QStringLiteral("type"), QStringLiteral("ByteLevel")}}},
-        {QStringLiteral("pre_tokenizer"), QJsonObject{{QStringLiteral("type"), QStringLiteral("ByteLevel")},
-                                                      {QStringLiteral("add_prefix_space"), false}}},
-        {QStringLiteral("model"), QJsonObject{{QStringLiteral("type"), QStringLiteral("BPE")},
-                                              {QStringLiteral("vocab"), vocab},
-                                              {QStringLiteral("merges"), QJsonArray()}}}};
-    return QJsonDocument(file).toJson();
-}
-
-// Sessions with a tiny model, and such a tokenizer beside its files.
-void open(LoadRequest request, std::initializer_list<LocalSession*> sessions) {
-    const QTemporaryDir folder;
-    const QDir model(QString::fromStdString(request.model));
-    for (const QString& name : model.entryList(QDir::Files)) QFile::copy(model.filePath(name), folder.filePath(name));
-    QFile tokenizer(folder.filePath(QStringLiteral("tokenizer.json")));
-    QVERIFY(tokenizer.open(QIODevice::WriteOnly));
-    tokenizer.write(letters());
-    tokenizer.close();
-    request.model = folder.path().toStdString();
-    request.text_needs = TextNeeds::kTokenizer;
-    for (LocalSession* const session : sessions) session->load(request, {}, {});
-}
-
-// A request, and what became of it.
-struct Asked {
-    GenerationRequest request = {};
-    TextDeltaFn on_delta = {};
-    std::stop_source stop = {};
-    GenerationResult result = {};
-    std::exception_ptr problem = {};
-    int n_begun = 0, n_ended = 0;
-
-    AnswerCall call() {
-        ++n_begun;
-        return {&request, &on_delta, stop.get_token(),
-                [this](GenerationResult made, const std::exception_ptr& why_not) {
-                    result = std::move(made);
-                    problem = why_not;
-                    ++n_ended;
-                }};
-    }
-};
-
-void makeTogether(Session& session, std::vector<Asked>& all, int most) {
-    std::size_t i = 0;
-    session.generate_together(
-        [&]() -> std::optional<AnswerCall> {
-            if (i == all.size()) return std::nullopt;
-            return all[i++].call();
-        },
-        most);
-}
-
-// With no two that begin alike, so that none finds a part of its prompt in the KV cache.
-GenerationRequest request(int which, std::int64_t n_prompt, int n_tokens) {
-    GenerationRequest request;
-    request.prompt_ids = joined({which}, someText(n_prompt - 1, 100 + which));
-    request.max_tokens = n_tokens;
-    request.ignore_end = true;
-    request.sampler.seed = static_cast<std::uint64_t>(which + 1);
-    request.sampler.temperature = which % 2 == 0 ? 0.0F : 1.0F;
-    return request;
-}
-
-GenerationResult alone(LocalSession& session, const GenerationRequest& request) {
-    session.reset_conversation();
-    return session.generate(request, {}, {});
-}
-
-QString difference(const GenerationResult& got, const GenerationResult& expected) {
-    if (got.tokens != expected.tokens || got.text != expected.text || got.finish != expected.finish) {
-        return QStringLiteral("%1 (%2) instead of %3 (%4)")
-            .arg(QString::fromStdString(got.text))
-            .arg(static_cast<int>(got.finish))
-            .arg(QString::fromStdString(expected.text))
-            .arg(static_cast<int>(expected.finish));
-    }
-    if (got.answers.size() != expected.answers.size()) return QStringLiteral("other answers");
-    for (std::size_t i = 0; i < got.answers.size(); ++i) {
-        if (got.answers[i].tokens != expected.answers[i].tokens) return QStringLiteral("answer %1").arg(i);
-    }
-    if (got.choices.size() != expected.choices.size() || got.prompt_choices.size() != expected.prompt_choices.size()) {
-        return QStringLiteral("%1 probabilities and %2 scores instead of %3 and %4")
-            .arg(got.choices.size())
-            .arg(got.prompt_choices.size())
-            .arg(expected.choices.size())
-            .arg(expected.prompt_choices.size());
-    }
-    if (got.end_choice != expected.end_choice) return QStringLiteral("probabilities of the end");
-    for (std::size_t i = 0; i < expected.choices.size(); ++i) {
-        if (!(got.choices[i] == expected.choices[i])) return QStringLiteral("probabilities of token %1").arg(i);
-    }
-    for (std::size_t i = 1; i < expected.prompt_choices.size(); ++i) {
-        if (!(got.prompt_choices[i] == expected.prompt_choices[i])) return QStringLiteral("scores of token %1").arg(i);
-    }
-    return {};
-}
-
-#define COMPARE_WITH_ALONE(all, session)                                                                      \
-    for (std::size_t i = 0; i < (all).size(); ++i) {                                                          \
-        QVERIFY2((all)[i].n_ended == 1 && !(all)[i].problem, qPrintable(QStringLiteral("answer %1").arg(i))); \
-        const QString differs = difference((all)[i].result, alone(session, (all)[i].request));                \
-        QVERIFY2(differs.isEmpty(), qPrintable(QStringLiteral("answer %1: %2").arg(i).arg(differs)));         \
-    }
-
-std::uint64_t nSteps(LocalSession& session) {
-    return session.model()->dispatcher().recorder().last_step() + 1;
-}
-
-std::int64_t nHeld(LocalSession& session) {
-    std::int64_t n = 0;
-    KvCache& kv = session.model()->kv();
-    for (std::size_t g = 0; g < kv.n_groups(); ++g) n += kv.pool(g).n_blocks() - kv.pool(g).n_free();
-    return n;
-}
-
-// All blocks but so many of each group, for as long as this exists.
-class Taken {
-  public:
-    Taken(KvCache& kv, std::int64_t n_left) : kv_(kv) {
-        for (std::size_t g = 0; g < kv.n_groups(); ++g) {
-            while (kv.pool(g).n_free() > n_left) blocks_.emplace_back(g, kv.pool(g).take());
-        }
-    }
-    ~Taken() {
-        for (const auto& [group, block] : blocks_) kv_.pool(group).drop(block);
-    }
-    std::int64_t n() const { return std::ssize(blocks_); }
-
-  private:
-    KvCache& kv_;
-    std::vector<std::pair<std::size_t, std::int32_t>> blocks_;
-};
-
-}  // namespace
 
 class TestAnswerBatch : public QObject {
     Q_OBJECT
@@ -190,7 +44,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(model, device);
         load.kept_context = 8 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(11);
         for (int i = 0; i < 11; ++i)
             all[static_cast<std::size_t>(i)].request = request(i, 70 + 40 * (i % 4), 10 + 3 * i);
@@ -217,7 +71,7 @@ class TestAnswerBatch : public QObject {
         QFETCH(QString, device);
         LoadRequest load = requestFor(model, device);
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(6);
         std::int64_t n_blocks = 0;
         for (int i = 0; i < 6; ++i) {
@@ -252,7 +106,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         load.kept_context = kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(2);
         all[0].request = finds_more ? request(1, 400, 30) : request(0, 70, 200);
         all[1].request = request(1, 400, 4);
@@ -269,7 +123,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu"), 256);
         load.kept_context = kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(2);
         all[0].request = request(0, 246, 60);
         all[1].request = request(1, 119, 40);  // read a round later: 128 tokens when the first one has 256
@@ -285,7 +139,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         load.kept_context = kKeptTokensEach;
         LocalSession session;
-        open(load, {&session});
+        openSessions(load, {&session});
         std::vector<Asked> all(2);
         all[0].request = request(0, 70, 300);
         all[1].request = request(1, 200, 150);
@@ -316,7 +170,7 @@ class TestAnswerBatch : public QObject {
         load.compute = ComputeMode::kBf16;
         load.kept_context = 8 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(8);
         for (int i = 0; i < 8; ++i) all[static_cast<std::size_t>(i)].request = request(i, 70, 40);
         makeTogether(session, all, 8);
@@ -333,7 +187,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         load.kept_context = kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(3);
         for (int i = 0; i < 3; ++i) {
             all[static_cast<std::size_t>(i)].request = request(1, 200, 30);
@@ -358,7 +212,7 @@ class TestAnswerBatch : public QObject {
         load.context = 1024;
         load.kept_context = kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(2);
         all[0].request = request(0, 70, 60);
         all[1].request = request(1, 700, 8);
@@ -386,7 +240,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         load.kept_context = 4 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(9);
         for (int i = 0; i < 9; ++i) all[static_cast<std::size_t>(i)].request = request(i, 70, 4 + (i * 5) % 11);
         std::vector<int> began;
@@ -421,7 +275,7 @@ class TestAnswerBatch : public QObject {
         if (shared) load.compute = ComputeMode::kBf16;
         load.kept_context = waits_for_room ? 0 : 4 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(3);
         for (int i = 0; i < 3; ++i) {
             all[static_cast<std::size_t>(i)].request = request(i, 70 + 10 * i, waits_for_room ? 200 : 20);
@@ -479,7 +333,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         load.kept_context = 4 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(2), again(1);
         for (int i = 0; i < 2; ++i) all[static_cast<std::size_t>(i)].request = request(i, 70, 20);
         again[0].request = request(2, 70, 20);
@@ -514,7 +368,7 @@ class TestAnswerBatch : public QObject {
         load.compute = ComputeMode::kBf16;  // in which answers share steps
         load.kept_context = 4 * kKeptTokensEach;
         LocalSession session;
-        open(load, {&session});
+        openSessions(load, {&session});
         std::vector<Asked> all(4);
         for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = request(i, 70, 9);
         all[2].request.trace_file = m_folder.filePath(QStringLiteral("trace")).toStdString();
@@ -541,7 +395,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), device);
         load.kept_context = 3 * kKeptTokensEach;
         LocalSession session, other;
-        open(load, {&session, &other});
+        openSessions(load, {&session, &other});
         std::vector<Asked> all(4);
         for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = request(i, 150, 330);
         std::int64_t n_held = 0;
@@ -567,7 +421,7 @@ class TestAnswerBatch : public QObject {
         LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu"), 2048);
         load.kept_context = 4 * kKeptTokensEach;
         LocalSession session;
-        open(load, {&session});
+        openSessions(load, {&session});
         std::vector<Asked> all(4);
         for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = request(i, 150, 1800);
         const KvCache& kv = session.model()->kv();

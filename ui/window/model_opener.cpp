@@ -191,6 +191,7 @@ void ModelOpener::loadNow(const engine::LoadRequest& request) {
     engine::LoadRequest paced = request;
     paced.kept_context = KeptContext::tokens();
     paced.paced = request.device.starts_with("emulated:");
+    paced.drafts = engine::DraftMode::kAuto;
     m_core.engine.openModel(paced);
 }
 
