@@ -53,8 +53,8 @@ enum class PrefetchMode : std::uint8_t {
 std::string_view name_of(PrefetchMode mode);         // "off", "auto", "always"
 PrefetchMode parse_prefetch(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
-// Drafts: several tokens at a step, of which those that the model would have chosen one by
-// one are kept (engine/run/draft_policy.h). Results do not change.
+// Drafts: several tokens at a step, of which those that the model would have chosen one
+// by one are kept (engine/run/draft_policy.h). Results do not change.
 enum class DraftMode : std::uint8_t {
     kOff,
     kAuto,    // as long as live tokens show a gain

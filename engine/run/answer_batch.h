@@ -14,8 +14,8 @@ namespace offstage::engine {
 
 // Makes answers, several at a time: prompts are read in slices, one after each step of
 // the answers that have begun, and these share their steps, so that an expert that
-// several of them call is read once. One answer alone is a batch of one. An answer that has
-// a step of its own may have drafted tokens in it (RunningAnswer::draft()).
+// several of them call is read once. One answer alone is a batch of one. An answer that
+// has a step of its own may have drafted tokens in it (RunningAnswer::draft()).
 //
 // With ComputeMode::kF32 an answer's tokens are the same beside others as alone: each has
 // steps of its own, in turns. Otherwise they may differ where tokens are almost equally

@@ -20,8 +20,8 @@ class AnswerRecord {
     // object.
     AnswerRecord(LoadedModel& model, const GenerationRequest& request);
 
-    // `us`: by the device's clock. n_accepted: of the drafted tokens, whose sequence holds
-    // them now.
+    // `us`: by the device's clock. n_accepted: of the drafted tokens, whose sequence
+    // holds them now.
     void add_step(std::span<const Segment> segments, double us, std::size_t n_accepted = 0);
     // The same for a step of an answer's next token, with n_drafted behind it.
     void add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted, std::size_t n_accepted);

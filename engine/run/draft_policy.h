@@ -13,11 +13,11 @@ namespace offstage::engine {
 // drafts costs more: its rows call experts of their own. So it is to give more tokens for
 // its time, by kMargin, than steps without. Two things are measured:
 // - how often a drafted token is right, by the length of the match before it. That costs
-//   nothing: a draft that was not used is compared with the answer as well, so that drafts
-//   begin again where the answer begins to repeat its prompt;
-// - the times of steps with 0, 1, 2 ... drafted tokens, medians of the last ones. A number
-//   that was not tried is estimated from one that was; times that are old are measured
-//   again, which costs a few steps in kTimesLast.
+//   nothing: a draft that was not used is compared with the answer as well, so that
+//   drafts begin again where the answer begins to repeat its prompt;
+// - the times of steps with 0, 1, 2 ... drafted tokens, medians of the last ones. A
+//   number that was not tried is estimated from one that was; times that are old are
+//   measured again, which costs a few steps in kTimesLast.
 // No choice changes a result. One thread, the engine's; lives as long as the model.
 class DraftPolicy {
   public:

@@ -31,8 +31,8 @@ class TokenChooser;
 struct RouterWeights;
 
 // Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam. The
-// next token may be followed by drafted ones, guesses of those that it will choose, if the
-// step has no other segment.
+// next token may be followed by drafted ones, guesses of those that it will choose, if
+// the step has no other segment.
 struct Segment {
     KvSequence* sequence = nullptr;
     std::span<const TokenId> tokens;
@@ -87,8 +87,8 @@ class Forward {
     // CPU and on an emulated device, the division of a prompt into steps then changes no
     // bit. With any outcome but kDone, the sequences are unchanged.
     //
-    // Drafted tokens are computed, but not added: accept_draft() adds them. On the CPU and
-    // on an emulated device each row of such a step has the bits of a step of its own
+    // Drafted tokens are computed, but not added: accept_draft() adds them. On the CPU
+    // and on an emulated device each row of such a step has the bits of a step of its own
     // (SumOrder::kAlone).
     //
     // With a chooser, the device chooses the token behind the logits of a step of one

@@ -136,8 +136,8 @@ class KvSequence {
     // token, take memory beyond the plan where there is some.
     std::int64_t room_for_drafts(std::int64_t most);
     // Appends these tokens, whose keys and values are written in every layer, to the
-    // sequence; n_together and step: as in WrittenToken. The first of the states written is
-    // the one behind them.
+    // sequence; n_together and step: as in WrittenToken. The first of the states written
+    // is the one behind them.
     void commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step);
     // The same for tokens whose ids are not needed later.
     void commit(std::int64_t n_tokens);

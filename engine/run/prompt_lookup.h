@@ -11,9 +11,9 @@
 namespace offstage::engine {
 
 // Drafts by prompt lookup (Saxena, 2023): an earlier place of the conversation that ends
-// with its last tokens, and the tokens that followed there. A search costs microseconds at
-// any length: places with the same one, two or three last tokens are chained by a hash, as
-// in LZ77, and few of a chain are looked at. One thread.
+// with its last tokens, and the tokens that followed there. A search costs microseconds
+// at any length: places with the same one, two or three last tokens are chained by a
+// hash, as in LZ77, and few of a chain are looked at. One thread.
 class PromptLookup {
   public:
     static constexpr std::size_t kLongestMatch = 8;  // tokens; longer ones count as this

@@ -205,9 +205,9 @@ bool RunningAnswer::drop_draft() {
     return had_some;
 }
 
-// Each row's token is chosen as if drafts did not exist, with the same random number. So a
-// drafted token is accepted with its probability, and where it is not the token is one of
-// the others in their proportions: rejection sampling, for drafts that are certain of
+// Each row's token is chosen as if drafts did not exist, with the same random number. So
+// a drafted token is accepted with its probability, and where it is not the token is one
+// of the others in their proportions: rejection sampling, for drafts that are certain of
 // themselves (Leviathan and others, 2023).
 void RunningAnswer::add_step(std::span<const float> logits, AnswerSteps& steps, bool alone) {
     const std::vector<Segment> made(next().begin(), next().end());

@@ -58,12 +58,12 @@ class RunningAnswer {
         return drafted_.empty() ? strategy_->next() : std::span<const Segment>(&drafted_step_, 1);
     }
     TokenChooser* chooser();
-    // next() has drafted tokens now, if they are likely to pay, for a step without others;
-    // drop_draft(): it has none, and had some.
+    // next() has drafted tokens now, if they are likely to pay, for a step without
+    // others; drop_draft(): it has none, and had some.
     void draft();
     bool drop_draft();
-    // After a step of next(): a row for each segment, or for each token of one with drafts,
-    // (rows, vocab_size). alone: without other answers.
+    // After a step of next(): a row for each segment, or for each token of one with
+    // drafts, (rows, vocab_size). alone: without other answers.
     void add_step(std::span<const float> logits, AnswerSteps& steps, bool alone);
 
     // ---- room in the KV cache

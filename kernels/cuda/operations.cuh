@@ -83,8 +83,8 @@ struct CudaSegment {
     // Besides it, a copy of the table in host memory, which must exist until the call
     // returns.
     std::byte* const* host_table = nullptr;
-    // Of a recurrent layer, the states that are written: one behind all rows, or one behind
-    // each.
+    // Of a recurrent layer, the states that are written: one behind all rows, or one
+    // behind each.
     std::int64_t n_states = 1;
 };
 

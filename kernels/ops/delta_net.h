@@ -7,10 +7,11 @@ namespace offstage::kernels::ops {
 
 // Gated DeltaNet (DeltaNetShape) of the rows, each sequence's from its state on. The
 // layer's state lies in a segment's blocks at the place that kv gives: blocks[0] is read
-// (nullptr: zeros), the others are written (AttentionSegment). qkv (rows, shape.qkv_width()); decay_beta
-// (rows, 2 n_value_heads): a, then b; z (rows, shape.output_width()). qkv and decay_beta
-// are overwritten. out (rows, shape.output_width()). A row's result does not depend on
-// its step, bit by bit. A GPU: keys of up to 256 values.
+// (nullptr: zeros), the others are written (AttentionSegment). qkv (rows,
+// shape.qkv_width()); decay_beta (rows, 2 n_value_heads): a, then b; z (rows,
+// shape.output_width()). qkv and decay_beta are overwritten. out (rows,
+// shape.output_width()). A row's result does not depend on its step, bit by bit. A GPU:
+// keys of up to 256 values.
 struct DeltaNet {
     std::int64_t layer = 0;
     DeltaNetShape shape;

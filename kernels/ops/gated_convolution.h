@@ -8,8 +8,9 @@ namespace offstage::kernels::ops {
 // Gated short convolution (LFM2) of the rows, each sequence's from what it kept on. A row
 // is B, C and x (shape.n_channels each); out = C conv(B x), value by value. The layer's
 // inputs lie in a segment's blocks at the place that kv gives: blocks[0] is read
-// (nullptr: zeros), the others are written (AttentionSegment). bcx (rows, 3, n_channels) is overwritten; out
-// (rows, n_channels). A row's result does not depend on its step, bit by bit.
+// (nullptr: zeros), the others are written (AttentionSegment). bcx (rows, 3, n_channels)
+// is overwritten; out (rows, n_channels). A row's result does not depend on its step, bit
+// by bit.
 struct GatedConvolution {
     std::int64_t layer = 0;
     ConvolutionShape shape;

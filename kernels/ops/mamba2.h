@@ -7,10 +7,10 @@ namespace offstage::kernels::ops {
 
 // Mamba-2 (Mamba2Shape) of the rows, each sequence's from its state on. The layer's state
 // lies in a segment's blocks at the place that kv gives: blocks[0] is read (nullptr:
-// zeros), the others are written (AttentionSegment). xbc (rows, shape.row_width()); time (rows, n_heads): the
-// projected dt; z (rows, shape.output_width()). xbc and time are overwritten, and decay
-// (rows, n_heads). out (rows, shape.output_width()). A row's result does not depend on
-// its step, bit by bit. A GPU: a state_dim of up to 256.
+// zeros), the others are written (AttentionSegment). xbc (rows, shape.row_width()); time
+// (rows, n_heads): the projected dt; z (rows, shape.output_width()). xbc and time are
+// overwritten, and decay (rows, n_heads). out (rows, shape.output_width()). A row's
+// result does not depend on its step, bit by bit. A GPU: a state_dim of up to 256.
 struct Mamba2 {
     std::int64_t layer = 0;
     Mamba2Shape shape;

@@ -12,10 +12,10 @@ namespace offstage::kernels {
 
 // Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's
 // activations follow `past` tokens that the KV cache holds. Key k of the sequence lies in
-// block k / kKvBlockTokens (KvShape); the table covers past + n_tokens keys.
-// Of a recurrent layer it has the blocks of the state before the step (nullptr: zeros)
-// and after it, or after each of its rows. A block lies in the device's memory, or in host memory that
-// Backend::mapped() gave the address of.
+// block k / kKvBlockTokens (KvShape); the table covers past + n_tokens keys. Of a
+// recurrent layer it has the blocks of the state before the step (nullptr: zeros) and
+// after it, or after each of its rows. A block lies in the device's memory, or in host
+// memory that Backend::mapped() gave the address of.
 struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;

@@ -1,8 +1,8 @@
-// Answers with drafts of which a forced share is right, beside answers without: tokens per
-// second by the device's clock (accounted where it is emulated), and the process's CPU time
-// for each token, which other work on the machine hardly changes. Medians.
+// Answers with drafts of which a forced share is right, beside answers without: tokens
+// per second by the device's clock (accounted where it is emulated), and the process's
+// CPU time for each token, which other work on the machine hardly changes. Medians.
 //
-//   bench_drafts MODEL [--device D] [--vram BYTES] [--threads N] [--tokens N] [--repeat N]
+//  bench_drafts MODEL [--device D] [--vram BYTES] [--threads N] [--tokens N] [--repeat N]
 //
 // MODEL: one that chats, such as tests/device/make_gguf.py writes.
 #include <array>

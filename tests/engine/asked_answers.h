@@ -1,6 +1,6 @@
 #pragma once
-// Answers of tiny models with a letter for each token, alone and several at a time, so that
-// they can be compared bit by bit.
+// Answers of tiny models with a letter for each token, alone and several at a time, so
+// that they can be compared bit by bit.
 
 #include <algorithm>
 #include <exception>

@@ -1,5 +1,5 @@
-// Drafts: every answer is, bit by bit, the one without them, whatever is drafted, accepted
-// and thrown away. How long drafts are, and when they stop, by scripted times.
+// Drafts: every answer is, bit by bit, the one without them, whatever is drafted,
+// accepted and thrown away. How long drafts are, and when they stop, by scripted times.
 
 #include <cmath>
 #include <map>
@@ -266,7 +266,8 @@ class TestDrafts : public QObject {
         }
     }
 
-    // The tokens behind a draft have the model's probabilities: chi-squared over many seeds.
+    // The tokens behind a draft have the model's probabilities: chi-squared over many
+    // seeds.
     void drawnTokens_haveTheModelsProbabilities() {
         const LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
         LocalSession plain, drafting;
@@ -306,8 +307,8 @@ class TestDrafts : public QObject {
         QVERIFY2(chi_squared < 45.3, qPrintable(QString::number(chi_squared)));
     }
 
-    // Grammars, stop texts, limits, a bias, penalties: where the answer ends within a draft,
-    // nothing of the rest is seen.
+    // Grammars, stop texts, limits, a bias, penalties: where the answer ends within a
+    // draft, nothing of the rest is seen.
     void rulesOfTheAnswer_holdWithinDrafts() {
         const LoadRequest load = requestFor(QStringLiteral("qwen3_next_bf16"));
         LocalSession plain, drafting;
@@ -356,7 +357,8 @@ class TestDrafts : public QObject {
         QCOMPARE(plain.generate(requests[2], {}, {}).finish, FinishReason::kEndOfTurn);
     }
 
-    // A stop in the middle of a draft: nothing more is shown, and the conversation goes on.
+    // A stop in the middle of a draft: nothing more is shown, and the conversation goes
+    // on.
     void stopWithinADraft_endsThere() {
         const LoadRequest load = requestFor(QStringLiteral("qwen3_5_moe_bf16"));
         LocalSession plain, drafting;
@@ -441,8 +443,8 @@ class TestDrafts : public QObject {
                 tokens.push_back(static_cast<TokenId>(random() % static_cast<unsigned>(n_words)));
                 lookup.add(tokens.back());
             }
-            // The longest by comparing all; of equals the latest. Few places have the same
-            // three tokens, so that all are looked at.
+            // The longest by comparing all; of equals the latest. Few places have the
+            // same three tokens, so that all are looked at.
             std::size_t longest = 0;
             for (std::size_t place = 1; place < tokens.size(); ++place) {
                 std::size_t n = 0;
