@@ -196,7 +196,7 @@ class CudaContext {
     virtual void lay_out(const WeightView& rows) = 0;
     void lay_out(const ExpertView& expert) {
         if (!expert.layout.down_rows_are_outputs) return;
-        for (const WeightView& rows : {expert.gate(), expert.up(), expert.down()}) lay_out(rows);
+        expert.for_matrices([this](const WeightView& rows) { lay_out(rows); });
     }
 
     // For ops::Multiply and ops::Experts from now on; none at first. Experts with many

@@ -1,6 +1,6 @@
 #pragma once
-// Where the three matrices of an expert lie in its block, and all byte counts and offsets
-// that follow. C++17, because device code includes this.
+// Where the matrices of an expert lie in its block, and all byte counts and offsets that
+// follow. C++17, because device code includes this.
 //
 // Neuron-major: for neuron j of ffn_dim [ w1 row j | w3 row j | w2 column j ], each a row
 // of hidden_dim weights in its matrix's own format, so that one copy moves an expert and
@@ -8,6 +8,9 @@
 // have them, a neuron is [ w1 row j | w3 row j ], and w2 (hidden_dim rows of ffn_dim)
 // follows the last one. Biases are the end of a block: float32, of w1 (ffn_dim), of w3
 // (ffn_dim), of w2 (hidden_dim).
+//
+// An expert of two matrices (ExpertSpec::has_gate()) has w1 where w3 is: whatever reads
+// both reads the same rows.
 //
 // Rows lie one after the other without gaps. So a float32 matrix beside a 16-bit one
 // needs an even number of weights in a row, or its rows are not aligned. Where one of w1
@@ -36,14 +39,17 @@ struct ExpertLayout {
     bool interleaved = false;
 
     constexpr bool interleaves_gate_and_up() const {
-        return interleaved && down_rows_are_outputs && gate == up && can_interleave(gate, 2 * ffn_dim);
+        return interleaved && down_rows_are_outputs && gate == up && can_interleave(gate, gate_and_up_rows());
     }
     constexpr bool interleaves_down() const {
         return interleaved && down_rows_are_outputs && can_interleave(down, hidden_dim);
     }
     constexpr bool has_strips() const { return interleaves_gate_and_up() || interleaves_down(); }
 
-    constexpr std::size_t up_offset() const { return beside_blocks(row_bytes(gate, hidden_dim)); }
+    constexpr std::int64_t gate_and_up_rows() const { return (spec.n_matrices() - 1) * ffn_dim; }
+    constexpr std::int64_t n_weights() const { return spec.n_matrices() * hidden_dim * ffn_dim; }
+
+    constexpr std::size_t up_offset() const { return spec.has_gate() ? beside_blocks(row_bytes(gate, hidden_dim)) : 0; }
     constexpr std::size_t down_offset() const {
         return down_rows_are_outputs ? rounded(static_cast<std::size_t>(ffn_dim) * neuron_bytes())
                                      : up_offset() + row_bytes(up, hidden_dim);
@@ -56,7 +62,11 @@ struct ExpertLayout {
     constexpr std::size_t down_stride() const {
         return down_rows_are_outputs ? row_bytes(down, ffn_dim) : neuron_bytes();
     }
-    // The bytes of the three matrices.
+    // The bytes of a neuron's rows besides that of w1.
+    constexpr std::size_t chosen_bytes() const {
+        return (spec.has_gate() ? row_bytes(up, hidden_dim) : 0) + row_bytes(down, hidden_dim);
+    }
+    // The bytes of the matrices.
     constexpr std::size_t weight_bytes() const {
         return down_rows_are_outputs ? down_offset() + static_cast<std::size_t>(hidden_dim) * down_stride()
                                      : static_cast<std::size_t>(ffn_dim) * neuron_bytes();
@@ -68,8 +78,9 @@ struct ExpertLayout {
     // The bytes of the whole block.
     constexpr std::size_t bytes() const { return spec.biases ? bias_offset() + bias_bytes() : weight_bytes(); }
 
-    // The block is 3 * ffn_dim rows of one format.
+    // The block is n_rows() rows of one format.
     constexpr bool is_uniform() const { return gate == up && up == down && !down_rows_are_outputs; }
+    constexpr std::int64_t n_rows() const { return spec.n_matrices() * ffn_dim; }
 
     bool operator==(const ExpertLayout& other) const {
         return hidden_dim == other.hidden_dim && ffn_dim == other.ffn_dim && gate == other.gate && up == other.up &&
@@ -125,10 +136,10 @@ struct ExpertView {
     // w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in
     // order: w1's first, w3's first, w1's second, ... Precondition: w2's rows are
     // outputs.
-    WeightView gate_and_up() const {  // (2 * ffn_dim, hidden_dim)
+    WeightView gate_and_up() const {  // (gate_and_up_rows(), hidden_dim)
         return {data,
                 layout.gate,
-                2 * layout.ffn_dim,
+                layout.gate_and_up_rows(),
                 layout.hidden_dim,
                 row_bytes(layout.gate, layout.hidden_dim),
                 layout.interleaves_gate_and_up()};
@@ -143,6 +154,13 @@ struct ExpertView {
                 outputs ? layout.ffn_dim : layout.hidden_dim,
                 layout.down_stride(),
                 layout.interleaves_down()};
+    }
+    // Calls each(matrix) for those that there are: gate, up, down.
+    template <typename Each>
+    void for_matrices(const Each& each) const {
+        if (layout.spec.has_gate()) each(gate());
+        each(up());
+        each(down());
     }
     ExpertBiases biases() const {
         if (!layout.spec.biases) return {};
@@ -178,7 +196,7 @@ void for_parts(const ExpertLayout& layout, const Each& each) {
     const auto add_rows = [&](std::size_t at, WeightType type, std::int64_t n_rows, std::int64_t n_cols) {
         add({at, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols), type, n_cols});
     };
-    if (layout.interleaves_gate_and_up()) add_rows(0, layout.gate, 2 * layout.ffn_dim, layout.hidden_dim);
+    if (layout.interleaves_gate_and_up()) add_rows(0, layout.gate, layout.gate_and_up_rows(), layout.hidden_dim);
     if (layout.interleaves_down()) add_rows(layout.down_offset(), layout.down, layout.hidden_dim, layout.ffn_dim);
     add({layout.bytes(), 0});
 }

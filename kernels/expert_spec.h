@@ -15,11 +15,13 @@ enum class Activation : std::uint8_t {
     kGelu,      // g (1 + erf(g / sqrt 2)) / 2 u
     kGeluTanh,  // g (1 + tanh(sqrt(2 / pi) (g + 0.044715 g^3))) / 2 u
     kClamped,   // g sigmoid(alpha g) (u + 1), with g at most `limit` and u within -limit .. limit (gpt-oss)
+    // relu(g) u of an expert of two matrices, whose w1 is its w3: relu(u)^2 (Nemotron-H).
+    kReluSquared,
 };
 
 struct ExpertSpec {
     Activation activation = Activation::kSilu;
-    bool biases = false;
+    bool biases = false;   // of experts with three matrices
     float alpha = 1.702f;  // kClamped
     float limit = 7.0f;    // kClamped
     // Neurons whose |a| is at most this are left out, a being the activated gate before
@@ -27,6 +29,17 @@ struct ExpertSpec {
     // left out, and every kernel computes as without this field. A setting of a
     // computation, not of the weights: no model's spec sets it.
     float theta = 0.0f;
+
+    // Otherwise w1 and w3 are one matrix, which lies and counts once.
+    constexpr bool has_gate() const { return activation != Activation::kReluSquared; }
+    constexpr int n_matrices() const { return has_gate() ? 3 : 2; }
+    // Of gate, up and down (0, 1, 2) those that there are begin here.
+    constexpr int first_matrix() const { return 3 - n_matrices(); }
+    // The share of a whole expert's bytes that is read where w1 chooses this share of its
+    // neurons.
+    constexpr double read_share(double active_share) const {
+        return (1 + (n_matrices() - 1) * active_share) / n_matrices();
+    }
 
     bool operator==(const ExpertSpec& other) const {
         return activation == other.activation && biases == other.biases && alpha == other.alpha &&

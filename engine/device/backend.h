@@ -130,7 +130,7 @@ class Backend {
     virtual void lay_out(const kernels::WeightView& /*on_device*/) {}
     void lay_out(const kernels::ExpertView& on_device) {
         if (!on_device.layout.down_rows_are_outputs) return;
-        for (const kernels::WeightView& rows : {on_device.gate(), on_device.up(), on_device.down()}) lay_out(rows);
+        on_device.for_matrices([this](const kernels::WeightView& rows) { lay_out(rows); });
     }
     virtual DeviceEvent record(DeviceEvent::Queue queue) = 0;  // all that was submitted to the queue until now
     virtual void wait(DeviceEvent event) = 0;                  // the compute queue goes on after it

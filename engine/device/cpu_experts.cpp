@@ -313,10 +313,11 @@ void CpuOperations::State::by_matrices(const ExpertCall& call, const float* inpu
         });
         x = rows;
     }
+    const bool has_gate = expert.layout.spec.has_gate();
     float* gate = room(batch_gate, n * ffn);
-    float* up = room(batch_up, n * ffn);
+    float* up = has_gate ? room(batch_up, n * ffn) : gate;
 
-    multiply(expert.gate(), x, n, gate);
+    if (has_gate) multiply(expert.gate(), x, n, gate);
     multiply(expert.up(), x, n, up);
     const kernels::ExpertBiases biases = expert.biases();
     const auto add_bias = [&](const float* bias, std::int64_t dim, float* rows) {

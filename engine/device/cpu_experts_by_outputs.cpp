@@ -126,7 +126,11 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
     };
     // Gate and up rows, which may be interleaved with each other: an even number of
     // strips in any case.
-    for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.ffn_dim, kPieceRows);
+    for (const ExpertRows& expert : few) {
+        const kernels::ExpertView& weights = expert.call->weights;
+        split(expert, weights.layout.ffn_dim,
+              weights.layout.spec.has_gate() ? kPieceRows : piece_rows(weights.gate_and_up()));
+    }
     const ExpertRows& last = few.back();
     const std::int64_t n_values = last.first_value + last.call->n_rows * last.call->weights.layout.ffn_dim;
     float* const gates = room(batch_gate, n_values);
@@ -139,10 +143,14 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
         const kernels::ExpertView& weights = expert->call->weights;
         const std::int64_t ffn = weights.layout.ffn_dim;
         const std::int64_t n = expert->call->n_rows;
-        const bool together = expert->gate_inputs.rounded != nullptr && weights.layout.gate == weights.layout.up;
+        const bool has_gate = weights.layout.spec.has_gate();
+        const bool together =
+            has_gate && expert->gate_inputs.rounded != nullptr && weights.layout.gate == weights.layout.up;
         float* gate = gates + expert->first_value;
-        float* up = ups + (together ? 2 : 1) * expert->first_value;
-        if (together) {
+        float* up = has_gate ? ups + (together ? 2 : 1) * expert->first_value : gate;
+        if (!has_gate) {
+            multiply_rows(weights.gate_and_up(), expert->gate_inputs, begin, end, gate, ffn, thread);
+        } else if (together) {
             multiply_rows(weights.gate_and_up(), expert->gate_inputs, 2 * begin, 2 * end, up, 2 * ffn, thread);
         } else {
             multiply_rows(weights.gate(), expert->gate_inputs, begin, end, gate, ffn, thread);

@@ -57,7 +57,7 @@ struct LayerWork {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const bool whole =
             layout.spec.theta == 0 || layout.down_rows_are_outputs || call.n_rows > CpuOperations::kFewTokens;
-        return whole ? 1.0 : (1 + 2 * active_shares[static_cast<std::size_t>(call.n_rows - 1)]) / 3;
+        return whole ? 1.0 : layout.spec.read_share(active_shares[static_cast<std::size_t>(call.n_rows - 1)]);
     }
 
     float theta_of(const RowGroup& group) const { return thetas.at(layer, group.expert); }

@@ -53,9 +53,8 @@ struct DecodeRepeat {
 // attention and router.
 std::int64_t last_network_weights(const ModelSpec& c) {
     const LayerSpec& last = c.layers.back();
-    const MoeSpec* const moe = last.moe();
-    const std::int64_t ffn_dim = moe != nullptr ? moe->shared_dim : std::get<DenseFfnSpec>(last.ffn).ffn_dim;
-    return 3 * ffn_dim * c.hidden_dim + (moe != nullptr ? c.experts.n_active * c.experts.expert_weights() : 0);
+    const std::int64_t network = c.experts.expert.n_matrices() * last.network_dim() * c.hidden_dim;
+    return network + (last.moe() != nullptr ? c.experts.n_active * c.experts.expert_weights() : 0);
 }
 
 // The operations of a prefill: every active weight once per token (the output head and

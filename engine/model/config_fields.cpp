@@ -106,7 +106,7 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
     spec.max_context = integer(keys.context, 1, kLongestContext);
     spec.tied_embeddings = flag("tie_word_embeddings", false);
-    spec.layers.resize(static_cast<std::size_t>(integer(keys.layers, 1, kMostLayers)));
+    if (keys.layers != nullptr) spec.layers.resize(static_cast<std::size_t>(integer(keys.layers, 1, kMostLayers)));
     spec.experts.hidden_dim = spec.hidden_dim;
 
     const std::vector<TokenId> bos = tokens("bos_token_id", spec.vocab_size, default_bos);

@@ -55,7 +55,7 @@ class ConfigFields : public JsonFields {
     struct SizeKeys {
         const char* hidden = "hidden_size";
         const char* context = "max_position_embeddings";
-        const char* layers = "num_hidden_layers";
+        const char* layers = "num_hidden_layers";  // nullptr: the family counts them
     };
     void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
                      const SizeKeys& keys) const;

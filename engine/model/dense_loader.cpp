@@ -146,11 +146,13 @@ StoredTensor DenseLoader::stored_as(const DenseTensor& tensor) const {
     kernels::ExpertLayout layout = tensor.network_layout(WeightType::kF32);
     std::array<WeightType*, 3> matrices = {&layout.gate, &layout.up, &layout.down};
     StoredTensor stored{WeightType::kF32, {}};
-    for (std::size_t i = 0; i < matrices.size(); ++i) {
-        *matrices[i] = stored_type(checkpoint_.find(parts[i].name)->type);
+    const std::size_t first = matrices.size() - parts.size();
+    for (std::size_t i = first; i < matrices.size(); ++i) {
+        *matrices[i] = stored_type(checkpoint_.find(parts[i - first].name)->type);
         layout.down_rows_are_outputs |= kernels::is_blocks(*matrices[i]);
-        if (i == 0 || kernels::is_plain(stored.type)) stored.type = *matrices[i];
+        if (i == first || kernels::is_plain(stored.type)) stored.type = *matrices[i];
     }
+    if (!layout.spec.has_gate()) layout.gate = layout.up;
     if (layout.down_rows_are_outputs) {
         stored.network = layout;
     } else {
@@ -304,16 +306,21 @@ Matrix DenseLoader::network(Arena& host, const DenseTensor& what, const std::vec
     const kernels::ExpertLayout layout =
         what.stored ? what.stored_network(WeightType::kF32) : what.network_layout(type_of(what));
     Matrix result(host, layout, parts.front().name);
-    const std::array<ReadableTensor, 3> read = {readable(parts[0]), readable(parts[1]), readable(parts[2])};
-    const TensorView &gate = read[0].tensor, &up = read[1].tensor, &down = read[2].tensor;
     const std::int64_t hidden = what.n_cols;
-    const auto rows = [&](const TensorView& tensor, const TensorPart& part) {
-        const std::size_t skipped = kernels::row_bytes(tensor.type, part.first * hidden);
-        return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1, nullptr, factor(part)};
-    };
-    const NeuronMatrix of_down{down.bytes.data(), down.type, 1, layout.ffn_dim, nullptr, factor(parts[2])};
-    pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), of_down}, layout, result.memory.data(), pool_);
-    for (const ReadableTensor& part : read) done(part.in_file);
+    std::array<ReadableTensor, 3> read;
+    std::array<NeuronMatrix, 3> matrices;
+    const std::size_t first = matrices.size() - parts.size();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const TensorPart& part = parts[i];
+        read[i] = readable(part);
+        const TensorView& tensor = read[i].tensor;
+        const bool is_down = i + 1 == parts.size();
+        const std::size_t skipped = is_down ? 0 : kernels::row_bytes(tensor.type, part.first * hidden);
+        matrices[first + i] = {tensor.bytes.data() + skipped, tensor.type, is_down ? 1 : hidden,
+                               is_down ? layout.ffn_dim : 1,  nullptr,     factor(part)};
+    }
+    pack_matrices(matrices, layout, result.memory.data(), pool_);
+    for (std::size_t i = 0; i < parts.size(); ++i) done(read[i].in_file);
     return result;
 }
 

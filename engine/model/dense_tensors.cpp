@@ -84,6 +84,7 @@ class TensorList {
         add(TensorRole::kConvolution, DenseTensor::Kind::kVector, a.n_channels, a.kernel_size);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_channels);
     }
+    void attention(const NoAttentionSpec&) {}
     void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
     void ffn(const MoeSpec& moe) {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);
@@ -100,7 +101,12 @@ class TensorList {
         if (moe.shared_gate) vector(TensorRole::kSharedGate, spec_.hidden_dim);
     }
     void network(std::int64_t ffn_dim) {
-        add(TensorRole::kNetwork, DenseTensor::Kind::kNetwork, 3 * ffn_dim, spec_.hidden_dim).may_be_quantized = true;
+        kernels::ExpertSpec expert = spec_.experts.expert;
+        expert.biases = false;  // no family has any here
+        DenseTensor& tensor =
+            add(TensorRole::kNetwork, DenseTensor::Kind::kNetwork, expert.n_matrices() * ffn_dim, spec_.hidden_dim);
+        tensor.may_be_quantized = true;
+        tensor.network = expert;
     }
 
     std::vector<DenseTensor> take() && { return std::move(tensors_); }
@@ -128,12 +134,16 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         list.set_layer(l);
-        list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
-        std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
-        if (layer.output_norms) list.vector(TensorRole::kAttentionOutputNorm, spec.hidden_dim);
-        list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
-        std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
-        if (layer.output_norms) list.vector(TensorRole::kFfnOutputNorm, spec.hidden_dim);
+        if (layer.has_attention()) {
+            list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
+            std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
+            if (layer.output_norms) list.vector(TensorRole::kAttentionOutputNorm, spec.hidden_dim);
+        }
+        if (layer.has_ffn()) {
+            list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
+            std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
+            if (layer.output_norms) list.vector(TensorRole::kFfnOutputNorm, spec.hidden_dim);
+        }
         if (layer.scaled) list.vector(TensorRole::kLayerScale, 1);
     }
     std::vector<DenseTensor> tensors = std::move(list).take();

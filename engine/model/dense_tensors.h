@@ -69,7 +69,7 @@ enum class TensorRole : std::uint8_t {
     kRouter,             // (n_experts, hidden_dim), float32
     kSelectionBias,      // (n_experts)
     kSharedGate,         // (hidden_dim)
-    kNetwork,  // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertLayout)
+    kNetwork,            // a dense network or the shared experts: two or three rows a neuron (kernels::ExpertLayout)
 };
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;
 
@@ -77,7 +77,7 @@ struct DenseTensor {
     enum class Kind : std::uint8_t {
         kVector,   // float32: norms, biases, routers
         kMatrix,   // in the checkpoint's type
-        kNetwork,  // the same, three matrices in one neuron-major block
+        kNetwork,  // the same, a network's matrices in one neuron-major block
     };
     TensorRole role = TensorRole::kEmbedding;
     std::int64_t layer = -1;  // -1: none
@@ -87,13 +87,15 @@ struct DenseTensor {
     bool may_be_quantized = false;  // `dense=8|4`: attention's matrices and networks (Mixtral-Offloading, section 4.2)
     bool unused_in_decode = false;  // read by row: the embedding
     std::optional<StoredTensor> stored = {};  // ModelSpec::stored
+    kernels::ExpertSpec network = {};         // of a network, without biases
 
     std::int64_t n_weights() const { return n_rows * n_cols; }
     // The file's block type, or `plain` for a tensor without one.
     kernels::WeightType stored_type(kernels::WeightType plain) const { return stored ? stored->type : plain; }
+    std::int64_t ffn_dim() const { return n_rows / network.n_matrices(); }  // a network's
     // For a network whose matrices are all of one type.
     kernels::ExpertLayout network_layout(kernels::WeightType type) const {
-        return kernels::expert_layout(type, n_cols, n_rows / 3);
+        return kernels::expert_layout(type, n_cols, ffn_dim(), network);
     }
     // A network as the file has it.
     kernels::ExpertLayout stored_network(kernels::WeightType plain) const {

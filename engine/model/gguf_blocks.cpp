@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <span>
 
 #include "engine/error.h"
 #include "engine/json.h"
@@ -66,7 +67,8 @@ std::set<std::string, std::less<>> read_tensors(const GgufConfig& c, const Model
         for (std::int64_t e = 0; e < n_apart; ++e) {
             if (read.size() > most) return read;
             const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
-            std::ranges::for_each(parts.matrices, add);
+            const auto first = static_cast<std::size_t>(spec.experts.expert.first_matrix());
+            std::ranges::for_each(std::span(parts.matrices).subspan(first), add);
             if (!spec.experts.expert.biases) continue;
             std::ranges::for_each(parts.biases, add);
         }

@@ -101,6 +101,9 @@ bool is_redundant(std::string_view tensor, const ModelSpec& spec);
 // The recurrent layers, of that type, and the KV heads of the others. Where the heads of
 // each layer are written, a recurrent one has 0.
 void configure_recurrent_layers(GgufConfig& c, const char* type);
+// Layers that are attention, recurrent or experts alone: by the KV heads and the
+// network's size of each, one of which is 0, or both in a recurrent one.
+void configure_single_layers(GgufConfig& c);
 // Gives each layer separate heads and positions.
 void configure_gemma4(GgufConfig& c);
 // Which layers have a window, by attention.sliding_window_pattern: a list, or the period of

@@ -24,6 +24,7 @@ struct GgufFamily : GgufNamedFamily {
     const char* key = "";                        // general.architecture
     const char* other_key = nullptr;             // as Ollama writes it
     bool own_kv_heads = false;                   // configure() reads attention.head_count_kv, by layer
+    bool own_networks = false;                   // and feed_forward_length
     void (*configure)(GgufConfig& c) = nullptr;  // beyond configure_any()
 };
 
@@ -38,7 +39,7 @@ void configure_any(const GgufFamily& family, GgufConfig& c, std::vector<Message>
     if (!family.own_kv_heads) c.take("num_key_value_heads", "attention.head_count_kv");
     c.take("head_dim", "attention.key_length");
     c.take("rms_norm_eps", "attention.layer_norm_rms_epsilon");
-    c.take("intermediate_size", "feed_forward_length");
+    if (!family.own_networks) c.take("intermediate_size", "feed_forward_length");
     c.take("sliding_window", "attention.sliding_window");
     for (const char* field : {"num_experts", "num_local_experts", "n_routed_experts"}) c.take(field, "expert_count", 0);
     c.take("num_experts_per_tok", "expert_used_count");
@@ -180,6 +181,14 @@ void configure_glm4(GgufConfig& c) {
     c.take("rotary_dim", "rope.dimension_count");
 }
 
+void configure_afmoe(GgufConfig& c) {
+    c.take("num_shared_experts", "expert_shared_count", 0);
+    c.take("num_dense_layers", "leading_dense_block_count", 0);
+    c.take("route_scale", "expert_weights_scale", 1.0);
+    c.take("route_norm", "expert_weights_norm", true);
+    c.set("mup_enabled", true);  // in every file, as llama.cpp computes them
+}
+
 void configure_hunyuan(GgufConfig& c) {
     c.take("moe_topk", "expert_used_count");
     c.take("intermediate_size", "expert_shared_feed_forward_length");
@@ -264,6 +273,20 @@ void configure_granite_hybrid(GgufConfig& c) {
     c.set("position_embedding_type", c.metadata().flag(positions, true) ? "rope" : "nope", positions);
 }
 
+void configure_nemotron_h(GgufConfig& c) {
+    configure_weights(c);
+    configure_single_layers(c);
+    c.take("layer_norm_epsilon", c.has("attention.layer_norm_rms_epsilon") ? "attention.layer_norm_rms_epsilon"
+                                                                           : "attention.layer_norm_epsilon");
+    c.take("moe_latent_size", "moe_latent_size");
+    c.take("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length");
+    c.take("conv_kernel", "ssm.conv_kernel");
+    c.take("ssm_state_size", "ssm.state_size");
+    c.take("n_groups", "ssm.group_count");
+    c.take("mamba_num_heads", "ssm.time_step_rank");
+    take_inner_head(c, "mamba_head_dim");
+}
+
 void configure_lfm2(GgufConfig& c) {
     configure_recurrent_layers(c, "conv");
     c.take("norm_eps", "attention.layer_norm_rms_epsilon");
@@ -332,6 +355,16 @@ GgufFamily with_kv_heads_of_layers(GgufFamily family) {
     return family;
 }
 
+GgufFamily with_gate_apart(GgufFamily family) {
+    family.gate_apart = true;
+    return family;
+}
+
+GgufFamily with_single_layers(GgufFamily family) {
+    family.own_kv_heads = family.own_networks = true;
+    return family;
+}
+
 GgufFamily also(GgufFamily family, const char* other_key, std::span<const GgufOtherName> names) {
     family.other_key = other_key;
     family.other_names = names;
@@ -363,6 +396,7 @@ std::span<const GgufFamily> gguf_families() {
         interleaved(row(kMixtral, "llama", configure_small)),
         row(kQwen2Moe, "qwen2moe", configure_qwen2),
         row(kQwen3Moe, "qwen3moe", configure_qwen3),
+        row(kQwen3Moe, "qwen3vlmoe", configure_qwen3),
         with_kv_heads_of_layers(with_norm(row(kQwen3Next, "qwen3next", configure_qwen3_next), "post_attention_norm")),
         with_kv_heads_of_layers(
             also(with_norm(row(kQwen35MoeText, "qwen35moe", configure_qwen35), "post_attention_norm"), nullptr,
@@ -372,6 +406,7 @@ std::span<const GgufFamily> gguf_families() {
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),
+        with_gate_apart(row(kAfmoe, "afmoe", configure_afmoe)),
         row(kHunyuanMoe, "hunyuan-moe", configure_hunyuan),
         with_norm(row(kHy3, "hy_v3", configure_hy3), "ffn_norm", "exp_probs_b"),
         row(kMistral4, "mistral4", configure_deepseek2),
@@ -383,6 +418,7 @@ std::span<const GgufFamily> gguf_families() {
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),
         with_kv_heads_of_layers(interleaved(row(kGraniteMoeHybrid, "granitehybrid", configure_granite_hybrid))),
+        with_single_layers(with_norm(row(kNemotronH, "nemotron_h_moe", configure_nemotron_h), "attn_norm")),
         with_kv_heads_of_layers(also(row(kLfm2Moe, "lfm2moe", configure_lfm2), nullptr, kLfm2Names)),
         with_kv_heads_of_layers(
             also(without_shexp(row(kGemma4Text, "gemma4", configure_gemma4)), nullptr, kGemma4Names)),

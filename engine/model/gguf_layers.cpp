@@ -41,6 +41,25 @@ void configure_recurrent_layers(GgufConfig& c, const char* type) {
     if (!recurrent.empty()) set_types(key, [&](auto l) { return recurrent[l] != 0; });
 }
 
+void configure_single_layers(GgufConfig& c) {
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
+    const auto of_layers = [&](const std::string& key) {
+        const std::span<const std::int64_t> values = c.metadata().integers(key);
+        if (values.size() < n_layers) c.metadata().reject(key, messages::a_number_for_each_layer(n_layers));
+        return values;
+    };
+    const std::string heads_key = c.key("attention.head_count_kv");
+    const std::span<const std::int64_t> heads = of_layers(heads_key), widths = of_layers(c.key("feed_forward_length"));
+    const std::int64_t most = std::ranges::max(heads);
+    json types = json::array();
+    for (std::size_t l = 0; l < n_layers; ++l) {
+        if (heads[l] != 0 && heads[l] != most) c.metadata().reject(heads_key, messages::one_number_of_heads(n_layers));
+        types.push_back(heads[l] != 0 ? "full_attention" : widths[l] != 0 ? "moe" : "linear_attention");
+    }
+    c.set("num_key_value_heads", most, heads_key);
+    c.set("layers_block_type", types, heads_key);
+}
+
 void configure_windows(GgufConfig& c) {
     const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
     const std::string key = c.key("attention.sliding_window_pattern");

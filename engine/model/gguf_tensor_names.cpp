@@ -38,7 +38,7 @@ std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tens
     };
     const std::int64_t q = a.n_heads * a.head_dim;
     const std::int64_t kv = a.n_kv_heads * a.head_dim;
-    if (a.output_gate) {
+    if (a.output_gate && !family_of(spec).gate_apart) {
         return {query_or_gate(p + "attn_q." + end, a, tensor.n_cols, false),
                 {p + "attn_k." + end, shape(kv)},
                 {p + "attn_v." + end, shape(kv)}};
@@ -246,6 +246,7 @@ std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor&
         case TensorRole::kQkvBias:
             return qkv_parts(spec, tensor, "bias");
         case TensorRole::kOutputGate:
+            if (family_of(spec).gate_apart) return one_part(p + "attn_gate.weight", tensor, true);
             return {
                 query_or_gate(p + "attn_q.weight", std::get<GroupedQuerySpec>(layer->attention), tensor.n_cols, true)};
         case TensorRole::kFfnNorm:
@@ -262,10 +263,12 @@ std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor&
         case TensorRole::kNetwork: {
             const std::string end =
                 (layer->moe() != nullptr ? family_of(spec).shared_network : "") + std::string(".weight");
-            const std::int64_t ffn = tensor.n_rows / 3;
-            return {{p + "ffn_gate" + end, {ffn, tensor.n_cols}},
-                    {p + "ffn_up" + end, {ffn, tensor.n_cols}},
-                    {p + "ffn_down" + end, {tensor.n_cols, ffn}}};
+            const std::int64_t ffn = tensor.ffn_dim();
+            std::vector<TensorPart> parts;
+            if (tensor.network.has_gate()) parts.push_back({p + "ffn_gate" + end, {ffn, tensor.n_cols}});
+            parts.push_back({p + "ffn_up" + end, {ffn, tensor.n_cols}});
+            parts.push_back({p + "ffn_down" + end, {tensor.n_cols, ffn}});
+            return parts;
         }
         default:
             return latent_parts(spec, tensor);

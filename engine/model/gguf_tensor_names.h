@@ -23,6 +23,7 @@ struct GgufOtherName {
 // file. The fields are the differences between families.
 struct GgufNamedFamily : Family {
     bool interleaved = false;  // rows of q and k pair as neighbours
+    bool gate_apart = false;   // a head's output gate is attn_gate, and not among attn_q's rows
     const char* ffn_norm = "ffn_norm";
     const char* selection_bias = "exp_probs_b.bias";
     const char* shared_network = "_shexp";  // follows ffn_gate in a layer with experts

@@ -7,6 +7,10 @@ namespace offstage::engine {
 KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type) {
     KvLayout layout;
     for (std::int64_t layer = 0; layer < spec.n_layers(); ++layer) {
+        if (!spec.layers[static_cast<std::size_t>(layer)].has_attention()) {
+            layout.layers.emplace_back();
+            continue;
+        }
         const kernels::AttentionShape attention = spec.attention_shape(layer);
         const std::int64_t kept_size = spec.layers[static_cast<std::size_t>(layer)].kept_size();
         const bool is_state = kept_size > 0;

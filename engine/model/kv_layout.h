@@ -27,7 +27,7 @@ struct KvLayout {
     };
 
     std::vector<KvGroup> groups;  // in the order of their first layers
-    std::vector<Place> layers;
+    std::vector<Place> layers;    // that of a layer without attention counts for nothing
 };
 
 KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type);

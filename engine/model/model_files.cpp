@@ -92,8 +92,8 @@ void check_size(const ModelSpec& spec, const std::string& source) {
                     messages::too_many_experts_in_all(source, spec.experts.n_layers, spec.experts.n_experts,
                                                       spec.experts.size(), kMostExpertsInAll));
     }
-    double weights = static_cast<double>(spec.experts.size()) * 3 * static_cast<double>(spec.experts.hidden_dim) *
-                     static_cast<double>(spec.experts.ffn_dim);
+    double weights = static_cast<double>(spec.experts.size()) * spec.experts.expert.n_matrices() *
+                     static_cast<double>(spec.experts.hidden_dim) * static_cast<double>(spec.experts.ffn_dim);
     for (const DenseTensor& tensor : dense_tensors(spec)) {
         weights += static_cast<double>(tensor.n_rows) * static_cast<double>(tensor.n_cols);
     }

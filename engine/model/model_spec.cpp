@@ -43,8 +43,8 @@ kernels::AttentionShape shape_of(const LatentSpec& a) {
     return shape;
 }
 
-template <typename Recurrent>
-kernels::AttentionShape shape_of(const Recurrent&) {
+template <typename WithoutKeys>
+kernels::AttentionShape shape_of(const WithoutKeys&) {
     return {};
 }
 
@@ -118,10 +118,7 @@ kernels::AttentionShape ModelSpec::largest_attention() const {
 
 std::int64_t ModelSpec::dense_ffn_dim() const {
     std::int64_t largest = 0;
-    for (const LayerSpec& layer : layers) {
-        const MoeSpec* const moe = layer.moe();
-        largest = std::max(largest, moe != nullptr ? moe->shared_dim : std::get<DenseFfnSpec>(layer.ffn).ffn_dim);
-    }
+    for (const LayerSpec& layer : layers) largest = std::max(largest, layer.network_dim());
     return largest;
 }
 

@@ -142,11 +142,17 @@ struct ShortConvolutionSpec {
     kernels::ConvolutionShape shape() const { return {n_channels, kernel_size, nullptr, nullptr, false}; }
 };
 
-using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec, Mamba2Spec, ShortConvolutionSpec>;
+// Of a layer that is its feed-forward part alone.
+struct NoAttentionSpec {
+    RopeSpec rope;  // the other layers'
+};
 
-// A feed-forward network of three matrices: down(act(gate x) * (up x)).
+using AttentionSpec =
+    std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec, Mamba2Spec, ShortConvolutionSpec, NoAttentionSpec>;
+
+// A feed-forward network with the activation of the experts (ExpertGrid::expert).
 struct DenseFfnSpec {
-    std::int64_t ffn_dim = 0;
+    std::int64_t ffn_dim = 0;  // 0: the layer is its attention alone
 };
 
 // Sizes that are the same in all layers with experts. ExpertIds run over these layers
@@ -164,7 +170,7 @@ struct ExpertGrid {
     std::vector<kernels::WeightType> file_formats;
 
     std::int64_t size() const { return n_layers * n_experts; }
-    std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
+    std::int64_t expert_weights() const { return expert.n_matrices() * hidden_dim * ffn_dim; }
     kernels::ExpertLayout layout(kernels::WeightType format) const {
         if (!kernels::traits_of(format).is_of_file()) {
             return kernels::expert_layout(format, hidden_dim, ffn_dim, expert);
@@ -209,6 +215,13 @@ struct LayerSpec {
     bool scaled = false;  // the stream is multiplied by a number of the layer's own at its end
 
     const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
+    bool has_attention() const { return !std::holds_alternative<NoAttentionSpec>(attention); }
+    // Of the network that every token passes: a dense layer's, or the shared experts; 0:
+    // none.
+    std::int64_t network_dim() const {
+        return moe() != nullptr ? moe()->shared_dim : std::get<DenseFfnSpec>(ffn).ffn_dim;
+    }
+    bool has_ffn() const { return moe() != nullptr || network_dim() > 0; }
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
     // Floats that a recurrent layer keeps of a sequence; 0: the layer keeps keys.
     std::int64_t kept_size() const;

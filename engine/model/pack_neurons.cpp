@@ -103,7 +103,7 @@ void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, st
     }
 }
 
-// The place of one of the three matrices in a block, as separate rows: if the rows of w2
+// The place of one of the matrices in a block, as separate rows: if the rows of w2
 // are outputs, `from` is transposed.
 struct PlacedMatrix {
     WeightType type;
@@ -149,8 +149,9 @@ void convert_weights(const std::byte* source, WeightType from, std::byte* target
 
 void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
                    kernels::ThreadPool& pool) {
+    const int first = layout.spec.first_matrix();
     if (layout.down_rows_are_outputs) {
-        for (int i = 0; i < 3; ++i) {
+        for (int i = first; i < 3; ++i) {
             const PlacedMatrix place = placed(i, layout);
             const NeuronMatrix from = with_rows_of(place, matrices[static_cast<std::size_t>(i)]);
             pool.parallel_for(place.n_rows, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
@@ -163,7 +164,7 @@ void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::E
     pool.parallel_for(layout.ffn_dim, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
             const std::int64_t last = std::min(end, j + kNeuronBlock);
-            for (int i = 0; i < 3; ++i) {
+            for (int i = first; i < 3; ++i) {
                 const PlacedMatrix place = placed(i, layout);
                 copy_rows(matrices[static_cast<std::size_t>(i)], place.type, j, last, place.n_cols,
                           block + place.offset, place.stride);
@@ -204,7 +205,7 @@ void unpack_expert(const kernels::ExpertView& expert, const kernels::ExpertLayou
     const kernels::WeightView gate = expert.gate(), up = expert.up(), down = expert.down();
     pool.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t j = begin; j < end; ++j) {
-            k.widen(gate.row(j), gate.type, hidden, floats(j, 0));
+            if (layout.spec.has_gate()) k.widen(gate.row(j), gate.type, hidden, floats(j, 0));
             k.widen(up.row(j), up.type, hidden, floats(j, layout.up_offset()));
             if (!expert.layout.down_rows_are_outputs) {
                 k.widen(down.row(j), down.type, hidden, floats(j, layout.down_offset()));

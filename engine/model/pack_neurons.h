@@ -17,7 +17,7 @@ namespace offstage::engine {
 void convert_weights(const std::byte* source, kernels::WeightType from, std::byte* target, kernels::WeightType to,
                      std::int64_t n);
 
-// A matrix of a gated network somewhere in a checkpoint: the weight of neuron j and
+// A matrix of a network somewhere in a checkpoint: the weight of neuron j and
 // hidden value h is element j * neuron_stride + h * hidden_stride. For blocks, the stride
 // along a product's inputs is 1 and the other one a multiple of a block.
 struct NeuronMatrix {
@@ -31,7 +31,8 @@ struct NeuronMatrix {
     float factor = 1;  // every weight is multiplied by this
 };
 
-// A gated network (gate, up and down) as one block, without its biases. layout:
+// A network (gate, up and down; gate counts where layout.spec has one) as one block,
+// without its biases. layout:
 // neuron-major, all matrices of one plain type, or w2 by outputs and each matrix in its
 // given type. The matrices must be readable.
 void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,

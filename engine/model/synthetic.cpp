@@ -177,9 +177,9 @@ void store_as(SyntheticModel& model, kernels::WeightType type) {
         const bool is_network = tensor.kind == DenseTensor::Kind::kNetwork;
         if (tensor.kind == DenseTensor::Kind::kVector) {
             stored.type = kernels::WeightType::kF32;
-        } else if (fits(tensor.n_cols) && (!is_network || fits(tensor.n_rows / 3))) {
+        } else if (fits(tensor.n_cols) && (!is_network || fits(tensor.ffn_dim()))) {
             stored.type = *type_of(tensor.n_cols);
-            if (is_network) stored.network = network(tensor.n_cols, tensor.n_rows / 3, {});
+            if (is_network) stored.network = network(tensor.n_cols, tensor.ffn_dim(), tensor.network);
         }
         spec.stored.push_back(stored);
     }
@@ -301,11 +301,12 @@ class SyntheticWeights final : public WeightSource {
         return n_dense_drawn_ + static_cast<std::uint64_t>(layer.value * spec_.experts.n_experts + expert.value);
     }
 
-    // All three parts of a neuron have one variance, so that a network is drawn in one
+    // All parts of a neuron have one variance, so that a network is drawn in one
     // pass; the down projection's wider input only scales the residual.
     void fill_network(std::uint64_t tensor, std::byte* memory, const kernels::ExpertLayout& layout,
                       kernels::ThreadPool& pool) const {
-        const std::int64_t up = (layout.down_rows_are_outputs ? 2 : 3) * layout.ffn_dim * layout.hidden_dim;
+        const std::int64_t up =
+            (layout.down_rows_are_outputs ? layout.gate_and_up_rows() : layout.n_rows()) * layout.hidden_dim;
         fill(tensor, memory, layout.gate, up, layout.hidden_dim, pool);
         if (!layout.down_rows_are_outputs) return;
         fill(tensor, memory + layout.down_offset(), layout.down, layout.ffn_dim * layout.hidden_dim, layout.hidden_dim,

@@ -57,7 +57,7 @@ void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, cons
         const std::int64_t n_apart = experts_apart(spec, spec.layer_of(l));
         for (std::int64_t e = 0; e < n_apart; ++e) {
             const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
-            for (std::size_t i = 0; i < kMatrices.size(); ++i) {
+            for (auto i = static_cast<std::size_t>(spec.experts.expert.first_matrix()); i < kMatrices.size(); ++i) {
                 use(kMatrices[i], parts.matrices[i].name);
                 use(kMatrices[i], parts.matrices[i].exponents);
                 use("scales", parts.matrices[i].scale);

@@ -15,7 +15,7 @@ Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, 
 Matrix::Matrix(Arena& host, const kernels::ExpertLayout& layout, const MessageArgument& purpose)
     : memory(host.allocate(layout.bytes(), MemoryUse::kDense, purpose)),
       type(layout.gate),
-      n_rows(3 * layout.ffn_dim),
+      n_rows(layout.n_rows()),
       n_cols(layout.hidden_dim) {
     if (layout.is_uniform()) return;
     network = layout;

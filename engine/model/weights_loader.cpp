@@ -88,14 +88,21 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         for (const Piece& piece : pieces) prefetch(piece);
         const std::uint64_t n_lost = checkpoint_.n_lost();
         for (const Piece& piece : pieces) require_readable(piece);
-        const bool plain = std::ranges::none_of(pieces, [](const Piece& piece) { return piece.quantized != nullptr; });
-        if (plain) {
-            pack_matrices({pieces[0].matrix, pieces[1].matrix, pieces[2].matrix}, layout, block, pool);
-        } else {
-            for (int i = 0; i < 3; ++i) pack_piece(pieces[static_cast<std::size_t>(i)], i, layout, block, pool);
-        }
+        std::array<NeuronMatrix, 3> matrices;
+        bool plain = true;
         auto* bias = reinterpret_cast<float*>(block + layout.bias_offset());
-        for (std::size_t i = 3; i < pieces.size(); ++i) bias = widen_bias(pieces[i], bias);
+        for (const Piece& piece : pieces) {
+            if (piece.is_bias()) {
+                bias = widen_bias(piece, bias);
+            } else {
+                matrices[static_cast<std::size_t>(piece.place)] = piece.matrix;
+                plain = plain && piece.quantized == nullptr;
+            }
+        }
+        if (plain) pack_matrices(matrices, layout, block, pool);
+        for (const Piece& piece : pieces) {
+            if (!plain && !piece.is_bias()) pack_piece(piece, layout, block, pool);
+        }
         checkpoint_.require_nothing_lost(n_lost);
         for (const Piece& piece : pieces) release(piece);
     }
@@ -124,8 +131,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             if (piece.quantized != nullptr) return {};
             const NeuronMatrix& m = piece.matrix;
             StripSource& source = sources.emplace_back();
-            source.part = {static_cast<int>(sources.size() - 1), m.type, m.neuron_stride, m.hidden_stride,
-                           m.neuron_stride >= m.hidden_stride};
+            source.part = {piece.place, m.type, m.neuron_stride, m.hidden_stride, m.neuron_stride >= m.hidden_stride};
             source.part.factor = m.factor;
             source.part.end = source.part.by_neurons ? piece.n_neurons : piece.n_hidden;
             source.weights = files->range_of(piece.bytes);
@@ -150,8 +156,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         std::array<Fingerprint, 6> parts{};
         const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
         const std::uint64_t n_lost = checkpoint_.n_lost();
-        for (std::size_t i = 0; i < 3; ++i) {
-            const Piece& piece = pieces[i];
+        for (const Piece& piece : pieces) {
+            if (piece.is_bias()) continue;
+            const auto i = static_cast<std::size_t>(piece.place);
             require_readable(piece);
             parts[2 * i] = fingerprint_of(piece.bytes, pool);
             if (!piece.exponents.empty()) {
@@ -213,6 +220,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         std::span<const std::byte> exponents = {};   // see ExpertPart; the scales of quantized weights
         const QuantizedTensor* quantized = nullptr;  // the matrix is then its weights from `first` on
         std::int64_t first = 0;
+        int place = 0;  // gate, up, down, and then the biases of the three
+
+        bool is_bias() const { return place >= 3; }
     };
 
     void prefetch(const Piece& piece) const {
@@ -273,9 +283,10 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     }
 
     // Some rows are read as bfloat16 and packed, then the next ones.
-    static void pack_piece(const Piece& piece, int index, const kernels::ExpertLayout& layout, std::byte* block,
+    static void pack_piece(const Piece& piece, const kernels::ExpertLayout& layout, std::byte* block,
                            kernels::ThreadPool& pool) {
         NeuronMatrix matrix = piece.matrix;
+        const int index = piece.place;
         const bool by_neurons = matrix.neuron_stride >= matrix.hidden_stride;
         const std::int64_t n_rows = by_neurons ? piece.n_neurons : piece.n_hidden;
         const std::int64_t n_cols = by_neurons ? piece.n_hidden : piece.n_neurons;
@@ -301,20 +312,24 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         });
     }
 
-    // Gate, up, down; their biases. Checked by check_experts().
+    // Gate (if there is one), up, down; their biases. Checked by check_experts().
     std::vector<Piece> expert_pieces(std::int64_t layer, std::int64_t expert) const {
         const ExpertGrid& grid = spec_.experts;
         const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
         std::vector<Piece> pieces;
-        for (const ExpertPart& part : parts.matrices) {
-            const std::size_t i = pieces.size();
-            pieces.push_back(piece_of(part, grid.ffn_dim, grid.hidden_dim));
-            const std::vector<float>& factors = factors_[static_cast<std::size_t>(layer)][i];
+        const auto add = [&](int place, const ExpertPart& part, std::int64_t n_neurons, std::int64_t n_hidden) {
+            pieces.push_back(piece_of(part, n_neurons, n_hidden));
+            pieces.back().place = place;
+        };
+        for (int i = grid.expert.first_matrix(); i < 3; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            add(i, parts.matrices[at], grid.ffn_dim, grid.hidden_dim);
+            const std::vector<float>& factors = factors_[static_cast<std::size_t>(layer)][at];
             if (!factors.empty()) pieces.back().matrix.factor = factors[static_cast<std::size_t>(expert)];
         }
         if (!grid.expert.biases) return pieces;
-        for (const std::size_t i : {0, 1}) pieces.push_back(piece_of(parts.biases[i], grid.ffn_dim, 1));
-        pieces.push_back(piece_of(parts.biases[2], 1, grid.hidden_dim));
+        for (const int i : {0, 1}) add(3 + i, parts.biases[static_cast<std::size_t>(i)], grid.ffn_dim, 1);
+        add(5, parts.biases[2], 1, grid.hidden_dim);
         return pieces;
     }
 
@@ -330,7 +345,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return to + n;
     }
 
-    using Types = std::array<WeightType, 3>;  // gate, up, down
+    using Types = std::array<WeightType, 3>;  // gate (that of up, if there is none), up, down
 
     // The types of an expert's matrices; one type for all of them, in all layers, unless
     // file blocks are among them.
@@ -339,7 +354,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
         Types types{};
         std::uint64_t file_bytes = 0;
-        for (std::size_t i = 0; i < types.size(); ++i) {
+        for (auto i = static_cast<std::size_t>(grid.expert.first_matrix()); i < types.size(); ++i) {
             const ExpertPart& part = parts.matrices[i];
             const WeightType in_file = type_of(part);
             types[i] = dense_.stored_type(in_file);
@@ -355,6 +370,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                             messages::tensor_blocks_split(checkpoint_.source(), part.name, multiple, width));
             }
         }
+        if (!grid.expert.has_gate()) types[0] = types[1];
         if (expert_file_bytes_ == 0) expert_file_bytes_ = file_bytes;
         for (const ExpertPart& part : parts.biases) {
             if (grid.expert.biases) checkpoint_.require(part.name, part.shape);

@@ -79,6 +79,7 @@ class Calibrator {
         table_.weight_type = format_name(request.format, layout_);
         table_.hidden_dim = layout_.hidden_dim;
         table_.ffn_dim = layout_.ffn_dim;
+        table_.n_matrices = layout_.spec.n_matrices();
         table_.pinned = request.pinned;
         table_.emulated = device.info().emulated;
         table_.measured_at = seconds_since_1970();
@@ -435,7 +436,7 @@ class Calibrator {
         if (request_.timer || layout.spec.biases || table_.cpu_expert.empty() || !host_.chooses_neurons(layout, 1))
             return;
         if (device_.info().emulated_host) {
-            table_.sparse_cpu = accounted_sparse_factors();
+            table_.sparse_cpu = accounted_sparse_factors(layout_.spec);
             return;
         }
         const Allowance allowance(seconds, alone_);

@@ -37,12 +37,8 @@ double part_copy_us(const CostModel& model, kernels::WeightType format, double s
 
 }  // namespace
 
-double read_share(double active_share) {
-    return (1 + 2 * active_share) / 3;
-}
-
-std::vector<SparseFactor> accounted_sparse_factors() {
-    return {{0, read_share(0)}, {1, read_share(1)}};
+std::vector<SparseFactor> accounted_sparse_factors(const kernels::ExpertSpec& expert) {
+    return {{0, expert.read_share(0)}, {1, expert.read_share(1)}};
 }
 
 bool lies_by_neurons(kernels::WeightType format) {
@@ -191,11 +187,11 @@ double CostModel::sparse_factor(kernels::WeightType format, double share) const 
     const SparseFactor& a = *(above - 1);
     const SparseFactor& b = *above;
     const double slope = (b.factor - a.factor) / (b.share - a.share);
-    return std::max(1.0 / 3, a.factor + slope * (share - a.share));
+    return std::max(1.0 / table_.n_matrices, a.factor + slope * (share - a.share));
 }
 
 double CostModel::choosing_us(std::int64_t n_tokens, kernels::WeightType format) const {
-    return cpu_us(n_tokens, format) / 3 * choosing_factor_;  // one of three matrices
+    return cpu_us(n_tokens, format) / table_.n_matrices * choosing_factor_;
 }
 
 // Before it is measured: an expert of one token is computed as fast as its weights are
@@ -298,6 +294,7 @@ void StoredAs<CostTable>::write(const CostTable& table, json& out) {
            {"weight_type", table.weight_type},
            {"hidden_dim", table.hidden_dim},
            {"ffn_dim", table.ffn_dim},
+           {"n_matrices", table.n_matrices},
            {"expert_bytes", table.expert_bytes},
            {"pinned", table.pinned},
            {"weight_copy_us", table.weight_copy_us},
@@ -321,6 +318,7 @@ CostTable StoredAs<CostTable>::read(const JsonFields& fields) {
     table.weight_type = fields.text("weight_type");
     table.hidden_dim = fields.integer("hidden_dim", 1, kLargestDim);
     table.ffn_dim = fields.integer("ffn_dim", 1, kLargestDim);
+    table.n_matrices = static_cast<int>(fields.integer("n_matrices", 2, 3, 3));
     table.expert_bytes = static_cast<std::uint64_t>(fields.integer("expert_bytes", 1, std::int64_t{1} << 62));
     table.pinned = fields.boolean("pinned", false);
     table.weight_copy_us = fields.number("weight_copy_us", 0, kLongestUs);

@@ -8,6 +8,7 @@
 
 #include "engine/plan/load_settings.h"
 #include "engine/plan/measurement_store.h"
+#include "kernels/expert_spec.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -73,6 +74,7 @@ struct CostTable {
     std::string weight_type;  // "BF16"
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;
+    int n_matrices = 3;  // of an expert
     std::uint64_t expert_bytes = 0;
     bool pinned = false;                     // the host side of weight copies was page-locked
     double weight_copy_us = 0;               // one expert, host to device
@@ -138,11 +140,8 @@ struct LayerAtHand {
 // counted.
 inline constexpr double kUnknownActiveShare = 0.5;
 
-// Where only memory counts: w1 is read whole, and the other two matrices where their
-// neurons are active.
-double read_share(double active_share);
-// The same as factors of time, of a host that is accounted.
-std::vector<SparseFactor> accounted_sparse_factors();
+// Of a host that is accounted, where only memory counts: ExpertSpec::read_share().
+std::vector<SparseFactor> accounted_sparse_factors(const kernels::ExpertSpec& expert);
 // Whether neurons that are left out stay unread in this format.
 bool lies_by_neurons(kernels::WeightType format);
 

@@ -330,7 +330,7 @@ WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_byte
             const kernels::WeightType format = expert_formats.empty() ? grid.stored(master, layer) : expert_formats[i];
             const bool whole = plan == nullptr || plan->places[i] == Place::kDevice || !lies_by_neurons(format);
             experts += popularity.share(layer, expert) * static_cast<double>(grid.expert_bytes(format)) *
-                       (whole ? 1.0 : read_share(cost->active_share(layer, 1)));
+                       (whole ? 1.0 : grid.expert.read_share(cost->active_share(layer, 1)));
         }
     }
     return {dense_read_bytes, static_cast<std::uint64_t>(std::llround(experts))};

@@ -82,6 +82,8 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
     const WeightType type = of_file ? WeightType::kF32 : master.expert_type();
     const kernels::ExpertLayout layout = grid.layout(type);
     const std::size_t neuron_bytes = layout.neuron_bytes();
+    kernels::ExpertSpec spec = grid.expert;
+    spec.biases = false;  // they are not quantized
     std::uint64_t largest = 0;
     for (const WeightType format : grid.file_formats) largest = std::max(largest, grid.expert_bytes(format));
     const std::int64_t n_sampled = std::min(kSampledNeurons, grid.ffn_dim);
@@ -94,7 +96,7 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
             if (!format.is_packed()) continue;
             sensitivity.formats.push_back({format.type, {}});
             packed.resize(
-                std::max(packed.size(), kernels::expert_layout(format.type, grid.hidden_dim, n_sampled).bytes()));
+                std::max(packed.size(), kernels::expert_layout(format.type, grid.hidden_dim, n_sampled, spec).bytes()));
         }
     } catch (const std::bad_alloc&) {
         throw Error(ErrorKind::kOutOfMemory, messages::no_memory_to_measure_expert);
@@ -115,9 +117,10 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
             std::memcpy(sample.data() + static_cast<std::size_t>(j) * neuron_bytes,
                         block.data() + static_cast<std::size_t>(neuron) * neuron_bytes, neuron_bytes);
         }
-        const kernels::ExpertView neurons{sample.data(), kernels::expert_layout(type, grid.hidden_dim, n_sampled)};
+        const kernels::ExpertView neurons{sample.data(),
+                                          kernels::expert_layout(type, grid.hidden_dim, n_sampled, spec)};
         for (Sensitivity::Format& format : sensitivity.formats) {
-            const kernels::ExpertLayout to = kernels::expert_layout(format.format, grid.hidden_dim, n_sampled);
+            const kernels::ExpertLayout to = kernels::expert_layout(format.format, grid.hidden_dim, n_sampled, spec);
             format.errors.push_back(quantizer.quantize_expert(neurons, to, packed.data(), stop).relative());
         }
         if (progress) progress(i + 1, all);

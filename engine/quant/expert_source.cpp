@@ -47,7 +47,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         return {};
     }
     QuantCache* const cache = method_ == QuantMethod::kHqq ? cache_ : nullptr;
-    QuantKey key{{}, format, 3 * grid_.ffn_dim, grid_.hidden_dim};
+    QuantKey key{{}, format, grid_.layout(format).n_rows(), grid_.hidden_dim, grid_.expert};
     QuantError error;
     const std::optional<Fingerprint> known =
         cache != nullptr && !grid_.expert.biases ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;

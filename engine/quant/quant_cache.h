@@ -21,10 +21,13 @@ namespace offstage::engine {
 struct QuantKey {
     Fingerprint source;  // of the weights
     kernels::WeightType format = kernels::WeightType::kHqq4;
-    std::int64_t n_rows = 0;  // of the expert's three matrices
+    std::int64_t n_rows = 0;  // of the expert's matrices together
     std::int64_t n_cols = 0;
+    kernels::ExpertSpec expert = {};  // not in the file: the bytes of the block tell
 
-    std::uint64_t block_bytes() const { return kernels::expert_layout(format, n_cols, n_rows / 3).weight_bytes(); }
+    std::uint64_t block_bytes() const {
+        return kernels::expert_layout(format, n_cols, n_rows / expert.n_matrices(), expert).weight_bytes();
+    }
     std::string file_name() const;
 };
 

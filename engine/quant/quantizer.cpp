@@ -1,10 +1,12 @@
 #include "engine/quant/quantizer.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/error.h"
@@ -119,7 +121,7 @@ QuantError Quantizer::quantize_expert(const kernels::ExpertView& expert, const k
     const kernels::ExpertLayout& from = expert.layout;
     copy_biases(expert, layout, block);
     if (from.is_uniform() && layout.is_uniform()) {
-        return quantize({expert.data, from.gate, 3 * from.ffn_dim, from.hidden_dim}, layout.gate, block, stop);
+        return quantize({expert.data, from.gate, from.n_rows(), from.hidden_dim}, layout.gate, block, stop);
     }
     struct Part {
         kernels::WeightView rows;
@@ -128,8 +130,10 @@ QuantError Quantizer::quantize_expert(const kernels::ExpertView& expert, const k
     };
     QuantError error;
     std::int64_t n_helped = 0;
-    for (const Part& part : {Part{expert.gate(), layout.gate, 0}, Part{expert.up(), layout.up, layout.up_offset()},
-                             Part{expert.down(), layout.down, layout.down_offset()}}) {
+    const std::array<Part, 3> parts = {Part{expert.gate(), layout.gate, 0},
+                                       Part{expert.up(), layout.up, layout.up_offset()},
+                                       Part{expert.down(), layout.down, layout.down_offset()}};
+    for (const Part& part : std::span(parts).subspan(static_cast<std::size_t>(layout.spec.first_matrix()))) {
         error += quantize(part.rows, part.format, block + part.offset, stop, layout.neuron_bytes());
         n_helped += n_helped_;
     }

@@ -61,7 +61,7 @@ std::vector<std::byte> random_rows(kernels::WeightType type, std::int64_t n_cols
 void fill_random_expert(const kernels::ExpertLayout& layout, std::byte* block) {
     std::memset(block, 0, layout.bytes());
     const kernels::ExpertView expert{block, layout};
-    for (const kernels::WeightView& part : {expert.gate(), expert.up(), expert.down()}) {
+    expert.for_matrices([block](const kernels::WeightView& part) {
         const std::vector<std::byte> rows = random_rows(part.type, part.n_cols);
         const std::size_t row_bytes = kernels::row_bytes(part.type, part.n_cols);
         const std::size_t n_random = rows.size() / row_bytes;
@@ -69,7 +69,7 @@ void fill_random_expert(const kernels::ExpertLayout& layout, std::byte* block) {
             std::byte* const target = block + (part.row(r) - block);
             std::memcpy(target, rows.data() + static_cast<std::size_t>(r) % n_random * row_bytes, row_bytes);
         }
-    }
+    });
 }
 
 }  // namespace offstage::engine

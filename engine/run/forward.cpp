@@ -59,9 +59,9 @@ std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
 
 struct Forward::Layer {
     NormWeights attention_norm;
-    std::unique_ptr<AttentionModule> attention;
+    std::unique_ptr<AttentionModule> attention;  // nullptr: the layer is its network alone
     NormWeights ffn_norm;
-    NetworkModule network;                // dense, or the shared experts
+    NetworkModule network;                // dense, or the shared experts; neither: none
     std::int64_t moe_layer = -1;          // -1: no experts
     NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
     OutputRule output = {};               // of a layer with experts
@@ -404,14 +404,18 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
     if (repeats_) device_.begin_repeated(moe_->place(layer));
-    modules.attention->run(step, modules.attention_norm);
-    if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);
+    if (modules.attention) {
+        modules.attention->run(step, modules.attention_norm);
+        const auto next = std::find_if(layers_.begin() + layer + 1, layers_.end(),
+                                       [](const Layer& later) { return later.attention != nullptr; });
+        if (next != layers_.end()) next->attention->fetch_keys(step);
+    }
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
     if (modules.moe_layer >= 0) run_experts(layer, behind);
     for (const TokenRange& tokens : behind.wanted) {
         const StepContext wanted = behind.only(tokens);
-        if (modules.moe_layer < 0) {
+        if (modules.moe_layer < 0 && modules.network) {
             device_.submit(ops::Norm{modules.ffn_norm, wanted.x, wanted.n_tokens, wanted.normalised});
             modules.network.compute(wanted);
             modules.network.add(wanted, wanted.x);

@@ -85,6 +85,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
     table.weight_type = format_name(format, in_ram);
     table.hidden_dim = grid.hidden_dim;
     table.ffn_dim = grid.ffn_dim;
+    table.n_matrices = grid.expert.n_matrices();
     table.expert_bytes = grid.expert_bytes(format);
     table.pinned = true;
     table.emulated = true;
@@ -101,7 +102,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
             {n, std::max(bytes / (profile.host->read_gbps * 1e3), flops / (profile.host->gflops * 1e3))});
     }
     if (profile.host) {
-        if (lies_by_neurons(format)) table.sparse_cpu = accounted_sparse_factors();
+        if (lies_by_neurons(format)) table.sparse_cpu = accounted_sparse_factors(grid.expert);
         table.disk.us = profile.host->disk_us(bytes);
         // Together they get the memory's bandwidth, in proportion to what each uses
         // alone.

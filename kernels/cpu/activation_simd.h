@@ -19,6 +19,7 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
         gate = minimum(gate, broadcast(spec.limit));
         return times_sigmoid(gate, multiply(gate, broadcast(spec.alpha)));
     }
+    if (spec.activation == Activation::kReluSquared) return maximum(zero(), gate);
     if (spec.activation == Activation::kGeluTanh) {
         const Vector slope = fma(multiply(gate, gate), broadcast(kGeluCubic), broadcast(kGeluLinear));
         return times_sigmoid(gate, multiply(gate, slope));

@@ -148,15 +148,18 @@ void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std
                       });
     counts.neurons += static_cast<std::uint64_t>(n_tokens * count);
     counts.active += chosen.active;
-    counts.skipped_bytes += static_cast<std::uint64_t>(count - chosen.count) *
-                            (row_bytes(layout.up, layout.hidden_dim) + row_bytes(layout.down, layout.hidden_dim));
+    counts.skipped_bytes += static_cast<std::uint64_t>(count - chosen.count) * layout.chosen_bytes();
     if (chosen.count == 0) return;
 
     for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w3.row(expert.place(first + chosen.places[i]));
     for (std::int64_t i = 0; i < kMostAhead; ++i) {
         rows[chosen.count + i] = w2.row(expert.place(first + chosen.places[std::min(i, chosen.count - 1)]));
     }
-    multiply(w3, rows, 0, chosen.count, ups);
+    if (layout.spec.has_gate()) {
+        multiply(w3, rows, 0, chosen.count, ups);
+    } else {  // a relu keeps the sums of the neurons that it keeps
+        std::copy_n(values, n_tokens * kChosenTogether, ups);
+    }
     finish_neurons(layout, from_first(biases.up), chosen, scale, n_tokens, ups, values);
 
     for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w2.row(expert.place(first + chosen.places[i]));

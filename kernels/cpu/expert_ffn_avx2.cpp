@@ -22,22 +22,26 @@ constexpr std::int64_t kOneTileAheadBytes = 64 * 1024;  // prefetched ahead wher
 // The current neurons. Surplus entries repeat the range's last neuron, with an activation
 // of 0.
 struct NeuronGroup {
-    const Bf16* neurons[kNeuronsTogether];  // w1, w3 and w2 follow each other
-    std::int64_t n = 0;                     // hidden_dim
+    const Bf16* rows[2 * kNeuronsTogether];  // w1 and w3 in turn, or where they are one matrix its rows
+    const Bf16* columns[kNeuronsTogether];   // w2
+    std::int64_t n = 0;                      // hidden_dim
+    int n_rows = 0;
+
+    bool has_gate() const { return n_rows > kNeuronsTogether; }
 };
 
 // Adds columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products:
-// (tokens, 2, neurons), with the sums of earlier columns.
+// (tokens, 2, neurons), with the sums of earlier columns; one matrix has the first half.
 template <int kTokens>
 void multiply_neurons(const NeuronGroup& group, std::int64_t begin, std::int64_t n, const float* x, Ahead& ahead,
                       float* products) {
-    for (int j = 0; j < kNeuronsTogether; ++j) {
-        const Bf16* const w1 = group.neurons[j] + begin;
+    for (int row = 0; row < group.n_rows; row += 2) {
         float sums[2][kTokens];
-        multiply_two_rows<kTokens>(w1, w1 + group.n, n, x, ahead, sums);
+        multiply_two_rows<kTokens>(group.rows[row] + begin, group.rows[row + 1] + begin, n, x, ahead, sums);
         for (int t = 0; t < kTokens; ++t) {
             for (int r = 0; r < 2; ++r) {
-                float& to = products[(2 * t + r) * kNeuronsTogether + j];
+                const int place = group.has_gate() ? r * kNeuronsTogether + row / 2 : row + r;
+                float& to = products[2 * t * kNeuronsTogether + place];
                 to = begin == 0 ? sums[r][t] : to + sums[r][t];
             }
         }
@@ -69,7 +73,7 @@ void multiply_tokens(const NeuronGroup& group, const WidenedTiles& tiles, const 
 void activate_neurons(const ExpertView& expert, std::int64_t first, int count, std::int64_t n_tokens, float* products) {
     const ExpertBiases biases = expert.biases();
     for (std::int64_t t = 0; t < n_tokens; ++t, products += 2 * kNeuronsTogether) {
-        float* const ups = products + kNeuronsTogether;
+        float* const ups = expert.layout.spec.has_gate() ? products + kNeuronsTogether : products;
         for (int j = 0; biases.gate != nullptr && j < count; ++j) {
             products[j] += biases.gate[first + j];
             ups[j] += biases.up[first + j];
@@ -92,7 +96,7 @@ void add_down(const NeuronGroup& group, const float* activations, std::int64_t n
                 Vector odd[kNeuronsAtOnce];
 #pragma GCC unroll 4
                 for (int j = 0; j < kNeuronsAtOnce; ++j) {
-                    const Vector words = load_words(group.neurons[first + j] + 2 * group.n + i + half * kPairs);
+                    const Vector words = load_words(group.columns[first + j] + i + half * kPairs);
                     even[j] = low_half(words, Bf16());
                     odd[j] = high_half(words, Bf16());
                 }
@@ -134,7 +138,8 @@ void expert_ffn_widened(const ExpertView& expert, const float* const* inputs, st
     std::fill_n(sums, n_tokens * n, 0.0f);
 
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
-    const std::int64_t neuron = 3 * n;
+    const int n_matrices = expert.layout.spec.n_matrices();
+    const std::int64_t neuron = n_matrices * n;
     const auto* const begin = reinterpret_cast<const std::byte*>(first_neuron + neuron_begin * neuron);
     const std::int64_t group_bytes = kNeuronsTogether * neuron * static_cast<std::int64_t>(sizeof(Bf16));
     // The first tile reads the whole group: it is there by then.
@@ -142,12 +147,15 @@ void expert_ffn_widened(const ExpertView& expert, const float* const* inputs, st
     Ahead ahead;
     NeuronGroup group;
     group.n = n;
+    group.n_rows = (n_matrices - 1) * kNeuronsTogether;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeuronsTogether) {
         const auto count = static_cast<int>(std::min<std::int64_t>(kNeuronsTogether, neuron_end - first));
         for (int j = 0; j < kNeuronsTogether; ++j) {
-            group.neurons[j] = first_neuron + (first + std::min(j, count - 1)) * neuron;
+            const Bf16* row = first_neuron + (first + std::min(j, count - 1)) * neuron;
+            for (int m = 0; m + 1 < n_matrices; ++m, row += n) group.rows[(n_matrices - 1) * j + m] = row;
+            group.columns[j] = row;
         }
-        // Two thirds of the next bytes during w1 and w3, the rest during w2.
+        // The bytes of the next w1 and w3 during these, the rest during w2.
         ahead.next = begin + (first - neuron_begin) / kNeuronsTogether * group_bytes + distance;
         ahead.step = std::max<std::int64_t>(2 * kPairs * sizeof(Bf16) / tiles.count, 1);
         multiply_tokens(group, tiles, x, ahead, products);

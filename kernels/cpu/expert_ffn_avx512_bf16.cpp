@@ -23,20 +23,23 @@ constexpr std::int64_t kPairsAheadBytes = 192 * 1024;  // prefetched into the se
 // The current neurons. Surplus entries repeat the range's last neuron, with an activation
 // of 0.
 struct Group {
-    const Bf16* neurons[kGroupNeurons];  // w1, w3 and w2 follow each other
-    std::int64_t n = 0;                  // hidden_dim
+    const Bf16* rows[2 * kGroupNeurons];  // w1 and w3 in turn, or where they are one matrix its rows
+    const Bf16* columns[kGroupNeurons];   // w2
+    std::int64_t n = 0;                   // hidden_dim
+    int n_rows = 0;
 };
 
 // Adds columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products:
-// (tokens, neurons, 2), w1's before w3's, with the sums of earlier columns. x: for each
-// kPairs values those of all tokens. Returns where prefetching continues.
+// (tokens, neurons, 2), w1's before w3's, or one for each of n_rows, with the sums of
+// earlier columns. x: for each kPairs values those of all tokens. Returns where
+// prefetching continues.
 template <int kTokens, Fetches kFetches>
 const std::byte* multiply_neurons(const Group& group, std::int64_t begin, std::int64_t n, const Bf16* x,
                                   float* products, const std::byte* next) {
     constexpr int kRows = rows_beside(kTokens);
-    for (int row = 0; row < 2 * kGroupNeurons; row += kRows) {
+    for (int row = 0; row < group.n_rows; row += kRows) {
         const Bf16* rows[kRows];
-        for (int r = 0; r < kRows; ++r) rows[r] = group.neurons[(row + r) / 2] + r % 2 * group.n + begin;
+        for (int r = 0; r < kRows; ++r) rows[r] = group.rows[row + r] + begin;
         float values[kLanes];
         multiply_rows<kRows, kTokens, kFetches>(rows, n, x, next, values);
         for (int t = 0; t < kTokens; ++t) {
@@ -92,8 +95,8 @@ const std::byte* add_down(const Group& group, const Bf16* activations, std::int6
         __m512bh high[kGroupNeurons / 2];
 #pragma GCC unroll 8
         for (int p = 0; p < kGroupNeurons / 2; ++p) {
-            const __m512i even = load_pairs(group.neurons[2 * p] + 2 * group.n + i);
-            const __m512i odd = load_pairs(group.neurons[2 * p + 1] + 2 * group.n + i);
+            const __m512i even = load_pairs(group.columns[2 * p] + i);
+            const __m512i odd = load_pairs(group.columns[2 * p + 1] + i);
             low[p] = pairs(_mm512_unpacklo_epi16(even, odd));
             high[p] = pairs(_mm512_unpackhi_epi16(even, odd));
         }
@@ -159,8 +162,11 @@ void activate_neurons(const ExpertView& expert, std::int64_t first, int count, s
     for (std::int64_t t = 0; t < n_tokens; ++t, products += 2 * kGroupNeurons) {
         const Vector low = load(products);
         const Vector high = load(products + kLanes);
-        const Vector gate = activated(spec, add(_mm512_permutex2var_ps(low, even, high), gate_bias));
-        const Vector up = up_factor(spec, add(_mm512_permutex2var_ps(low, odd, high), up_bias));
+        const bool has_gate = spec.has_gate();
+        const Vector w1 = has_gate ? _mm512_permutex2var_ps(low, even, high) : low;
+        const Vector w3 = has_gate ? _mm512_permutex2var_ps(low, odd, high) : low;
+        const Vector gate = activated(spec, add(w1, gate_bias));
+        const Vector up = up_factor(spec, add(w3, up_bias));
         __mmask16 active = there;
         if (spec.theta > 0) {  // as is_left_out()
             active &= _mm512_cmp_ps_mask(_mm512_abs_ps(gate), broadcast(spec.theta), _CMP_NLE_UQ);
@@ -194,7 +200,8 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     lay_out(inputs, tiles, n, x);
 
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
-    const std::int64_t neuron = 3 * n;
+    const int n_matrices = expert.layout.spec.n_matrices();
+    const std::int64_t neuron = n_matrices * n;
     const std::int64_t group_bytes = kGroupNeurons * neuron * static_cast<std::int64_t>(sizeof(Bf16));
     // When a group's w2 begins, prefetching has gone ahead by less than half a group:
     // this distance keeps it ahead of w1 and w3.
@@ -202,10 +209,14 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
                        std::max(kPairsAheadBytes, group_bytes / 2);
     Group group;
     group.n = n;
+    group.n_rows = (n_matrices - 1) * kGroupNeurons;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kGroupNeurons) {
         const auto count = static_cast<int>(std::min<std::int64_t>(kGroupNeurons, neuron_end - first));
-        for (int j = 0; j < kGroupNeurons; ++j)
-            group.neurons[j] = first_neuron + (first + std::min(j, count - 1)) * neuron;
+        for (int j = 0; j < kGroupNeurons; ++j) {
+            const Bf16* row = first_neuron + (first + std::min(j, count - 1)) * neuron;
+            for (int m = 0; m + 1 < n_matrices; ++m, row += n) group.rows[(n_matrices - 1) * j + m] = row;
+            group.columns[j] = row;
+        }
         next = multiply_tokens(group, tiles, x, products, next);
         activate_neurons(expert, first, count, n_tokens, products, activations, counts);
         const auto& add = first == neuron_begin ? add_down<true> : add_down<false>;

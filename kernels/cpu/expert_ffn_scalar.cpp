@@ -48,7 +48,7 @@ void sparse_expert_ffn(const ExpertView& expert, const float* x, const float* sc
                 for (std::int64_t i = 0; i < count; ++i) out[t * n + begin + i] += weight * weights[i];
             });
         }
-        if (!read) counts.skipped_bytes += row_bytes(layout.up, n) + row_bytes(layout.down, n);
+        if (!read) counts.skipped_bytes += layout.chosen_bytes();
     }
     counts.neurons += static_cast<std::uint64_t>(n_tokens * (neuron_end - neuron_begin));
 }

@@ -274,7 +274,7 @@ void run_expert_tokens(Rows weights, const Gating& gating, std::int64_t n, const
     });
 }
 
-// Matrices of different formats: out[t] += sum_j activations[t * stride + j] * column j.
+// One matrix at a time: out[t] += sum_j activations[t * stride + j] * column j.
 template <int kTokens, typename Rows>
 void add_neurons(Rows columns, const float* activations, std::int64_t stride, std::int64_t n, std::int64_t n_neurons,
                  std::int64_t neuron_bytes, float* out) {
@@ -294,22 +294,25 @@ void add_neurons(Rows columns, const float* activations, std::int64_t stride, st
     for (; j < n_neurons; ++j) add(std::integral_constant<int, 1>(), j);
 }
 
-// A few neurons after the other, one matrix at a time. The activations include scale.
+// A few neurons after the other, one matrix at a time: matrices of several formats, or
+// two of one. The activations include scale.
 void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const float* x, const float* scale,
                       int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
     constexpr std::int64_t kNeurons = 16;
     const std::int64_t n = expert.layout.hidden_dim;
     const ExpertBiases biases = expert.biases();
+    const bool has_gate = expert.layout.spec.has_gate();
     WeightView gate_rows = expert.gate();
     WeightView up_rows = expert.up();
     const WeightView down = expert.down();
-    float gates[8 * kNeurons];
     float ups[8 * kNeurons];
+    float own_gates[8 * kNeurons];
+    float* const gates = has_gate ? own_gates : ups;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
         const std::int64_t count = std::min(kNeurons, neuron_end - first);
         gate_rows.data = expert.gate().row(first);
         up_rows.data = expert.up().row(first);
-        kernels.matvec_multi(gate_rows, x, n, n_tokens, 0, count, gates, kNeurons);
+        if (has_gate) kernels.matvec_multi(gate_rows, x, n, n_tokens, 0, count, gates, kNeurons);
         kernels.matvec_multi(up_rows, x, n, n_tokens, 0, count, ups, kNeurons);
         for (int t = 0; t < n_tokens; ++t) {
             float* const gate = gates + t * kNeurons;
@@ -323,15 +326,9 @@ void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const
         }
         with_rows(down.row(first), down.type, n, down.stride_bytes(), [&](auto columns) {
             const auto neuron_bytes = static_cast<std::int64_t>(down.stride_bytes());
-            if constexpr (decltype(columns)::kPacked) {
-                for_tokens(columns, n_tokens, [&](auto number, auto of_tokens) {
-                    add_neurons<decltype(number)::value>(of_tokens, gates, kNeurons, n, count, neuron_bytes, out);
-                });
-            } else {  // no known model has such a w2 beside another w1: one token after the other
-                for (int t = 0; t < n_tokens; ++t) {
-                    add_neurons<1>(columns, gates + t * kNeurons, kNeurons, n, count, neuron_bytes, out + t * n);
-                }
-            }
+            for_tokens(columns, n_tokens, [&](auto number, auto of_tokens) {
+                add_neurons<decltype(number)::value>(of_tokens, gates, kNeurons, n, count, neuron_bytes, out);
+            });
         });
     }
 }
@@ -345,7 +342,7 @@ void run_expert_any(const ExpertView& expert, const CpuKernels& kernels, const f
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
-    if (!layout.is_uniform()) {
+    if (!layout.is_uniform() || !layout.spec.has_gate()) {
         run_mixed_expert(expert, kernels, x, scale, n_tokens, neuron_begin, neuron_end, out);
         return;
     }

@@ -226,8 +226,8 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
             flush();
         }
     }
-    counts.skipped_bytes += static_cast<std::uint64_t>(std::count(read.begin(), read.end(), false)) *
-                            (row_bytes(layout.up, n) + row_bytes(layout.down, n));
+    counts.skipped_bytes +=
+        static_cast<std::uint64_t>(std::count(read.begin(), read.end(), false)) * layout.chosen_bytes();
 }
 
 std::int64_t chosen_neurons_bytes(const ExpertView& expert, const std::byte* const* inputs, int n_tokens,

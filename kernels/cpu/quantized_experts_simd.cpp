@@ -54,7 +54,8 @@ void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count
     }
 }
 
-// gates[t * kNeurons + j], and ups: `count` neurons from `first` on.
+// gates[t * kNeurons + j], and ups: `count` neurons from `first` on. One place for both:
+// w1 and w3 are one matrix.
 template <WeightType kType>
 void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGroup* const* inputs, int n_tokens,
                       std::int64_t first, int count, std::int64_t ahead, float* gates, float* ups) {
@@ -62,7 +63,7 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
     const auto row = [&](const WeightView& weight, int j) {
         return CodeRow{reinterpret_cast<const std::uint8_t*>(weight.row(first + j)), &layout};
     };
-    if (n_tokens == 1) {
+    if (n_tokens == 1 && gates != ups) {
         const ByteGroup* const x[1] = {inputs[0]};
         for (int j = 0; j < count; ++j) {
             const CodeRow rows[2] = {row(w1, j), row(w3, j)};
@@ -86,6 +87,7 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
             for (int t = 0; t < kTokens; ++t) x[t] = inputs[token + t];
             for (int j = 0; j < count; ++j) {
                 for (const bool is_gate : {true, false}) {
+                    if (is_gate && gates == ups) continue;
                     const CodeRow rows[1] = {row(is_gate ? w1 : w3, j)};
                     float sums[1][kTokens];
                     dot_rows<kType>(rows, x, w1.n_cols, ahead, sums);
@@ -103,15 +105,15 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
 
 // The scratch memory of expert_ffn_bytes().
 struct TileRoom {
-    float* gates;  // (n_tokens, kByteTileNeurons)
+    float* gates;  // (n_tokens, kByteTileNeurons); the same as ups where w1 and w3 are one matrix
     float* ups;
     float* sums;  // see add_tile_columns()
     RoundedGroup* rounded;
 
-    TileRoom(std::byte* scratch, std::int64_t n, int n_tokens) {
+    TileRoom(std::byte* scratch, std::int64_t n, int n_tokens, bool has_gate) {
         void* const aligned = scratch + (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
         gates = static_cast<float*>(aligned);
-        ups = gates + n_tokens * kByteTileNeurons;
+        ups = has_gate ? gates + n_tokens * kByteTileNeurons : gates;
         sums = ups + n_tokens * kByteTileNeurons;
         void* const behind = sums + n_tokens * n;
         rounded = static_cast<RoundedGroup*>(behind);
@@ -134,19 +136,21 @@ void move_sums(float* rows, std::int64_t n, int n_tokens, float* blocks) {
 // n_next of them follow.
 void run_tile(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
               std::int64_t first, int count, std::int64_t n_next, const TileRoom& room, std::byte* product_scratch) {
-    // A neuron's weights are contiguous: each of the three products prefetches a third of
-    // the following bytes, in order.
-    const std::byte* const next = expert.gate().row(first + count);
-    const auto third = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * n_next / 3;
-    const auto multiply_rows_of = [&](const WeightView& all, float* to, int thirds) {
+    // A neuron's weights are contiguous: each of the two or three products prefetches its
+    // share of the following bytes, in order.
+    const std::byte* next = expert.gate().row(first + count);
+    const auto share =
+        static_cast<std::int64_t>(expert.layout.neuron_bytes()) * n_next / expert.layout.spec.n_matrices();
+    const auto multiply_rows_of = [&](const WeightView& all, float* to) {
         WeightView some = all;
         some.data = all.row(first);
         some.n_rows = count;
         OFFSTAGE_INSTRUCTION_SET::matvec_bytes_ahead(some, inputs, n_tokens, 0, count, to, kByteTileNeurons,
-                                                     product_scratch, next + thirds * third, third);
+                                                     product_scratch, next, share);
+        next += share;
     };
-    multiply_rows_of(expert.gate(), room.gates, 0);
-    multiply_rows_of(expert.up(), room.ups, 1);
+    if (expert.layout.spec.has_gate()) multiply_rows_of(expert.gate(), room.gates);
+    multiply_rows_of(expert.up(), room.ups);
     const ExpertBiases biases = expert.biases();
     for (int t = 0; t < n_tokens; ++t) {
         float* const gate = room.gates + t * kByteTileNeurons;
@@ -168,11 +172,11 @@ void run_tile(const ExpertView& expert, const std::byte* const* inputs, const fl
         constexpr WeightType kType = decltype(constant)::value;
         const auto add_columns = [&](const auto& ahead, std::int64_t n_bytes) {
             add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
-                                    room.rounded, ahead, next + 2 * third, n_bytes);
+                                    room.rounded, ahead, next, n_bytes);
         };
         constexpr bool kAlwaysPanels = takes_panels(kType, kFewByteExpertTokens + 1);
         if constexpr (kFetchesBesideProducts) {
-            if (kAlwaysPanels || takes_panels(kType, n_tokens)) return add_columns(FetchedByOthers{}, third);
+            if (kAlwaysPanels || takes_panels(kType, n_tokens)) return add_columns(FetchedByOthers{}, share);
         }
         if constexpr (!kFetchesBesideProducts || !kAlwaysPanels) {
             add_columns(static_cast<std::int64_t>(w2.stride_bytes()) * kByteTileNeurons, 0);
@@ -195,7 +199,7 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
     if (n_tokens > kFewByteExpertTokens) {
-        const TileRoom room(scratch + byte_product_scratch(n), n, n_tokens);
+        const TileRoom room(scratch + byte_product_scratch(n), n, n_tokens, expert.layout.spec.has_gate());
         move_sums<true>(out, n, n_tokens, room.sums);
         for (std::int64_t first = neuron_begin; first < neuron_end; first += kByteTileNeurons) {
             const int count = static_cast<int>(std::min(kByteTileNeurons, neuron_end - first));
@@ -211,8 +215,9 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
     const auto ahead = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * kNeurons;
     for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
         const int count = static_cast<int>(std::min<std::int64_t>(kNeurons, neuron_end - first));
-        alignas(64) float gates[kMostTokens * kNeurons] = {};
+        alignas(64) float own_gates[kMostTokens * kNeurons] = {};
         alignas(64) float ups[kMostTokens * kNeurons] = {};
+        float* const gates = expert.layout.spec.has_gate() ? own_gates : ups;
         with_packed_type(w1.type, [&](auto constant) {
             multiply_neurons<decltype(constant)::value>(w1, w3, x, n_tokens, first, count, ahead, gates, ups);
         });

@@ -107,6 +107,8 @@ inline float activated(const ExpertSpec& spec, float gate) {
         case Activation::kClamped:
             gate = std::min(gate, spec.limit);
             return gate / (1.0f + std::exp(-spec.alpha * gate));
+        case Activation::kReluSquared:
+            return std::max(gate, 0.0f);
     }
     return silu(gate);
 }

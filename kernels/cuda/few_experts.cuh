@@ -96,12 +96,14 @@ struct TokenSum {
 
 // The rows of w1 and w3 that an up kernel reads, in bytes from a call's block and from
 // one neuron to the next: both, or one of them where they are of different formats. Then
-// the kernel of w1 stores its sums as activations, and that of w3 finds them there.
+// the kernel of w1 stores its sums as activations, and that of w3 finds them there. Where
+// they are one matrix, its sums are both.
 struct UpRows {
     std::int64_t stride = 0;
     std::int64_t offsets[2] = {};
     bool completes = true;  // false: w1 only
     bool of_both = true;
+    bool has_gate = true;
 
     // Turns the sums of a neuron into its activation, at `place`.
     template <int kMatrices>
@@ -110,7 +112,7 @@ struct UpRows {
         if constexpr (kMatrices == 2) {
             *place = gating.of(weights, neuron, sums[0], sums[1]);
         } else {
-            *place = completes ? gating.of(weights, neuron, *place, sums[0]) : sums[0];
+            *place = completes ? gating.of(weights, neuron, has_gate ? *place : sums[0], sums[0]) : sums[0];
         }
     }
 };
@@ -122,6 +124,7 @@ void for_each_up(const ExpertLayout& layout, const Body& body) {
     UpRows rows;
     rows.stride = static_cast<std::int64_t>(layout.neuron_bytes());
     const auto up = static_cast<std::int64_t>(layout.up_offset());
+    rows.of_both = rows.has_gate = layout.spec.has_gate();
     if (layout.gate == layout.up) {
         rows.offsets[1] = up;
         body(rows, layout.gate);

@@ -73,6 +73,8 @@ __device__ inline float activation(const ExpertSpec& spec, float gate, float up)
         factor = silu(gate);
     } else if (spec.activation == Activation::kGelu) {
         factor = 0.5f * gate * (1.0f + erff(gate * 0.707106781f));
+    } else if (spec.activation == Activation::kReluSquared) {
+        factor = gate < 0.0f ? 0.0f : gate;
     } else if (spec.activation == Activation::kGeluTanh) {
         factor = gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate)));
     } else {

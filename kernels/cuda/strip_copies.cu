@@ -219,8 +219,9 @@ cudaError_t StripCopies::copy(void* to, const void* from, const ExpertLayout& on
                         : copy_laid_out(target + begin, source + begin, rows, back, copies);
     };
     if (on_host.down_rows_are_outputs) {
-        if (on_host.interleaves_gate_and_up()) {
-            copy_rows({on_device.gate_and_up(), {}}, 0, true);
+        const bool strips = on_host.interleaves_gate_and_up();
+        if (strips || !on_host.spec.has_gate()) {
+            copy_rows({on_device.gate_and_up(), {}}, 0, strips);
         } else {
             copy_rows({on_device.gate(), on_device.up()}, 0, false);
         }

@@ -20,7 +20,7 @@ struct ChosenExperts {
     float* out = nullptr;
 
     Cost cost() const {
-        const double n_weights = 3 * as_double(layout.hidden_dim * layout.ffn_dim);
+        const double n_weights = as_double(layout.n_weights());
         return {as_double(n) * (static_cast<double>(layout.bytes()) + as_double(layout.hidden_dim) * 8),
                 2 * as_double(n) * n_weights};
     }

@@ -38,7 +38,7 @@ struct Experts {
     // Of one call with rows: each is computed by kernels of its own.
     static Cost cost_of(const ExpertCall& call) {
         const ExpertLayout& expert = call.weights.layout;
-        const double n_weights = 3 * as_double(expert.hidden_dim * expert.ffn_dim);
+        const double n_weights = as_double(expert.n_weights());
         return {static_cast<double>(expert.bytes()) + as_double(call.n_rows * expert.hidden_dim) * 8,
                 2 * as_double(call.n_rows) * n_weights};
     }

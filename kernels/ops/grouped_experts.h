@@ -25,7 +25,7 @@ struct GroupedExperts {
 
     std::int64_t n_pairs() const { return n_tokens * n_active; }
     Cost cost() const {
-        const double n_weights = 3 * as_double(layout.hidden_dim * layout.ffn_dim);
+        const double n_weights = as_double(layout.n_weights());
         const double n_read = as_double(n_pairs() < n_experts ? n_pairs() : n_experts);
         return {n_read * static_cast<double>(layout.bytes()) + as_double(n_pairs() * layout.hidden_dim) * 8,
                 2 * as_double(n_pairs()) * n_weights};

@@ -4190,11 +4190,6 @@
         <translation>Attention auf Token, die ein gelernter Indexer auswählt</translation>
     </message>
     <message>
-        <source>experts of two matrices with a squared ReLU</source>
-        <comment>experts_of_two_matrices</comment>
-        <translation>Experten aus zwei Matrizen mit quadrierter ReLU</translation>
-    </message>
-    <message>
         <source>layers of Mamba-1</source>
         <comment>layers_of_mamba1</comment>
         <translation>Mamba-1-Schichten</translation>
@@ -4228,6 +4223,21 @@
         <source>an integer from %1 to %2, or a list with the same one for each layer</source>
         <comment>one_integer_for_all_layers</comment>
         <translation>eine ganze Zahl von %1 bis %2 oder eine Liste mit derselben für jede Schicht</translation>
+    </message>
+    <message>
+        <source>experts whose size and choice differ between layers</source>
+        <comment>experts_of_several_sizes</comment>
+        <translation>Experten, deren Größe und Auswahl sich zwischen Schichten unterscheiden</translation>
+    </message>
+    <message>
+        <source>experts that work in a smaller latent space</source>
+        <comment>experts_in_a_latent</comment>
+        <translation>Experten, die in einem kleineren latenten Raum arbeiten</translation>
+    </message>
+    <message>
+        <source>1 to %1 letters M, *, E and -, or as many of &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; and &quot;mlp&quot; in a list</source>
+        <comment>a_pattern_of_layers</comment>
+        <translation>1 bis %1 Buchstaben M, *, E und - oder ebenso viele der Wörter &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; und &quot;mlp&quot; in einer Liste</translation>
     </message>
 </context>
 <context>

@@ -4190,11 +4190,6 @@
         <translation>attention tới các token do một bộ chỉ mục học được chọn</translation>
     </message>
     <message>
-        <source>experts of two matrices with a squared ReLU</source>
-        <comment>experts_of_two_matrices</comment>
-        <translation>các chuyên gia gồm hai ma trận với ReLU bình phương</translation>
-    </message>
-    <message>
         <source>layers of Mamba-1</source>
         <comment>layers_of_mamba1</comment>
         <translation>các lớp Mamba-1</translation>
@@ -4228,6 +4223,21 @@
         <source>an integer from %1 to %2, or a list with the same one for each layer</source>
         <comment>one_integer_for_all_layers</comment>
         <translation>một số nguyên từ %1 đến %2, hoặc một danh sách có cùng số đó cho mọi lớp</translation>
+    </message>
+    <message>
+        <source>experts whose size and choice differ between layers</source>
+        <comment>experts_of_several_sizes</comment>
+        <translation>các chuyên gia có kích thước và cách chọn khác nhau giữa các lớp</translation>
+    </message>
+    <message>
+        <source>experts that work in a smaller latent space</source>
+        <comment>experts_in_a_latent</comment>
+        <translation>các chuyên gia làm việc trong một không gian ẩn nhỏ hơn</translation>
+    </message>
+    <message>
+        <source>1 to %1 letters M, *, E and -, or as many of &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; and &quot;mlp&quot; in a list</source>
+        <comment>a_pattern_of_layers</comment>
+        <translation>từ 1 đến %1 chữ cái M, *, E và -, hoặc bấy nhiêu từ &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; và &quot;mlp&quot; trong một danh sách</translation>
     </message>
 </context>
 <context>

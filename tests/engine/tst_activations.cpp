@@ -48,6 +48,8 @@ double activationOf(const kernels::ExpertSpec& spec, double gate) {
         case kernels::Activation::kClamped:
             gate = std::min<double>(gate, spec.limit);
             return gate / (1 + std::exp(-spec.alpha * gate));
+        case kernels::Activation::kReluSquared:
+            return std::max(gate, 0.0);
     }
     return 0;
 }

@@ -681,16 +681,17 @@ class TestCudaDecodeOnHost : public QObject {
         for (const WeightType type : {WeightType::kQ8_0, WeightType::kBf16, WeightType::kMxfp4}) {
             if (type == WeightType::kMxfp4) QVERIFY(backend->set_byte_inputs({}));
             kernels::ExpertLayout layout = layout_of(type, type, 128, 64);
-            Experts::Weights weights[2];  // without and with biases; making them takes longest
+            Experts::Weights weights[3];  // of each kind; making them takes longest
             // The router's kernel is the same for weights of all types.
             const std::size_t stride = type == WeightType::kQ8_0 ? 1 : 5;
             for (std::size_t r = 0; r < routers.size(); r += stride) {
                 const kernels::RouterSpec& router = routers[r];
-                layout.spec.biases = r % 2 == 0;
-                layout.spec.activation =
-                    layout.spec.biases ? kernels::Activation::kClamped : kernels::Activation::kGeluTanh;
+                layout.spec.biases = r % 3 == 0;
+                layout.spec.activation = layout.spec.biases ? kernels::Activation::kClamped
+                                         : r % 3 == 1       ? kernels::Activation::kGeluTanh
+                                                            : kernels::Activation::kReluSquared;
                 backend->reserve(step_of(layout, router));
-                Experts::Weights& experts = weights[layout.spec.biases ? 1 : 0];
+                Experts::Weights& experts = weights[r % 3];
                 QVERIFY(router.n_experts <= 64);
                 if (experts == nullptr) experts = Experts::weights_of(*backend, layout, 64);
                 for (const bool biased : {false, true}) {

@@ -70,6 +70,11 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("granite_moe_bias_bf16"),
                                QStringLiteral("granite_hybrid_bf16"),
                                QStringLiteral("granite_hybrid_odd_f32"),
+                               QStringLiteral("afmoe_bf16"),
+                               QStringLiteral("glm4v_moe_bf16"),
+                               QStringLiteral("qwen3_vl_moe_bf16"),
+                               QStringLiteral("nemotron_h_bf16"),
+                               QStringLiteral("nemotron_h_odd_f32"),
                                QStringLiteral("lfm2_moe_bf16"),
                                QStringLiteral("lfm2_moe_odd_f32"),
                                QStringLiteral("qwen3_moe_bias_bf16"),
@@ -158,7 +163,8 @@ class TestFamilies : public QObject {
              {"DeepseekV32ForCausalLM", "deepseek_v32", "DeepseekV4ForCausalLM", "deepseek_v4", "GlmMoeDsaForCausalLM",
               "glm_moe_dsa", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "Qwen4ExpForCausalLM",
               "Qwen4ExpForConditionalGeneration", "qwen4_exp"});
-        rows("experts of two matrices with a squared ReLU", {"NemotronHForCausalLM", "nemotron_h"});
+        rows("experts whose size and choice differ between layers",
+             {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});
         rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});
         rows("a delta rule with a decay for each channel", {"KimiLinearForCausalLM", "kimi_linear"});
         rows("attention within chunks, and weights that multiply an expert's input",

@@ -63,7 +63,7 @@ CostModel costs(const ModelDemand& d, double bus_gbps = 12, double gpu_gbps = 30
     t.gpu_expert = {{1, bytes / (gpu_gbps * 1e3)}, {1024, 4 * bytes / (gpu_gbps * 1e3)}};
     t.cpu_expert = {{1, bytes / (cpu_gbps * 1e3)}, {1024, 200 * bytes / (cpu_gbps * 1e3)}};
     t.disk.us = bytes / (2 * 1e3);
-    t.sparse_cpu = accounted_sparse_factors();
+    t.sparse_cpu = accounted_sparse_factors({});
     t.sync_us = 20;
     t.cpu_slowdown = t.copy_slowdown = 1.2;
     CostModel cost(t);

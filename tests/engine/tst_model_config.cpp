@@ -7,6 +7,7 @@
 
 #include "engine/json.h"
 #include "engine/model/config_fields.h"
+#include "engine/model/kv_layout.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "tests/engine/checkpoint_writer.h"
@@ -645,6 +646,60 @@ class TestModelConfig : public QObject {
         const ModelSpec shape = offstage::engine::parse_synthetic("synthetic:gemma4-26b-a4b").spec;
         QCOMPARE(shape.total_weights(), c.total_weights());
         QCOMPARE(shape.active_weights(), c.active_weights());
+    }
+
+    // Nemotron-3-Nano-30B-A3B: 23 layers of Mamba-2, 6 with attention, 23 with experts of
+    // two matrices, which count and occupy no third one in any format.
+    void nemotron_layers_are_of_one_part_and_experts_of_two_matrices() {
+        const ModelSpec c = engine::parse_synthetic("synthetic:nemotron-3-nano-30b-a3b").spec;
+        QCOMPARE(c.n_layers(), 52);
+        QCOMPARE(c.experts.n_layers, 23);
+        QCOMPARE(c.layer_of(0), 1);
+        QVERIFY(c.layers[0].kept_size() > 0 && c.layers[0].has_attention() && !c.layers[0].has_ffn());
+        QVERIFY(!c.layers[1].has_attention() && c.layers[1].moe()->shared_dim == 3712);
+        QVERIFY(c.layers[5].kept_size() == 0 && c.attention_shape(5).rotary_dim == 0 && !c.layers[5].has_ffn());
+        const engine::KvLayout kv = engine::kv_layout_of(c, engine::KvType::kBf16);
+        QCOMPARE(kv.groups.size(), std::size_t{2});
+        QVERIFY(kv.groups[0].is_state && kv.groups[0].shape.n_layers == 23 && kv.groups[1].shape.n_layers == 6);
+        const std::int64_t rows = 2 * 1856, hidden = 2688;
+        QCOMPARE(c.experts.expert_weights(), rows * hidden);
+        for (const kernels::FormatTraits& format : kernels::kFormats) {
+            if (format.is_of_file() || format.is_blocks() || format.is_mixed()) continue;
+            QCOMPARE(c.experts.expert_bytes(format.type), rows * kernels::row_bytes(format.type, hidden));
+        }
+        const ModelSpec file = engine::parse_synthetic("synthetic:nemotron-3-nano-30b-a3b?type=q8_0").spec;
+        QCOMPARE(file.experts.expert_bytes(kernels::WeightType::kFile1),
+                 rows * kernels::row_bytes(kernels::WeightType::kQ8_0, hidden));
+    }
+
+    void nemotron_variants_are_refused_data() {
+        QTest::addColumn<QByteArray>("key");
+        QTest::addColumn<bool>("unsupported");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* name, const char* key, bool unsupported, const char* words) {
+            QTest::newRow(name) << QByteArray(key) << unsupported << QString::fromLatin1(words);
+        };
+        row("latent", R"("hybrid_override_pattern": "M*E", "moe_latent_size": 1024)", true,
+            R"("moe_latent_size" is experts that work in a smaller latent space|expected null)");
+        row("activation", R"("hybrid_override_pattern": "M*E", "mlp_hidden_act": "silu")", true,
+            R"("mlp_hidden_act" is "silu"|"relu2")");
+        row("biases", R"("hybrid_override_pattern": "M*E", "mlp_bias": true)", true, R"("mlp_bias" is true)");
+        row("unknown letter", R"("hybrid_override_pattern": "M*EX")", false, "M, *, E and -");
+        row("unknown word", R"("layers_block_type": ["mamba", "attention", "moe", "rnn"])", false, "M, *, E and -");
+        row("no layer", R"("layers_block_type": [])", false, "M, *, E and -");
+        row("no attention", R"("hybrid_override_pattern": "ME")", false, "full_attention");
+        row("no experts", R"("hybrid_override_pattern": "M*-")", true, "no layer has experts");
+    }
+    void nemotron_variants_are_refused() {
+        QFETCH(QByteArray, key);
+        QFETCH(bool, unsupported);
+        QFETCH(QString, words);
+        const QByteArray config = R"({"architectures": ["NemotronHForCausalLM"], "hidden_size": 64, "head_dim": 16,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "mamba_num_heads": 8, "mamba_head_dim": 16,
+            "n_groups": 2, "max_position_embeddings": 64, "vocab_size": 10, )" +
+                                  key + "}";
+        const auto error = error_of([&] { engine::parse_model_spec(config.toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, unsupported ? ErrorKind::kUnsupported : ErrorKind::kInvalidModel, words), "");
     }
 
     void gemma4_variants_without_experts_are_unsupported_data() {

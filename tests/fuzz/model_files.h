@@ -93,8 +93,10 @@ inline std::string check_model_config(std::string_view text) {
             if (n <= 0) return "a size that is not positive";
         }
         for (std::int64_t l = 0; l < c.n_layers(); ++l) {
-            const std::int64_t kept_size = c.layers[static_cast<std::size_t>(l)].kept_size();
-            const kernels::AttentionShape shape = kept_size > 0 ? c.largest_attention() : c.attention_shape(l);
+            const engine::LayerSpec& layer = c.layers[static_cast<std::size_t>(l)];
+            const std::int64_t kept_size = layer.kept_size();
+            const bool has_keys = layer.has_attention() && kept_size == 0;
+            const kernels::AttentionShape shape = has_keys ? c.attention_shape(l) : c.largest_attention();
             if (kept_size < 0) return "a size of a state that is not positive";
             if (shape.n_heads <= 0 || shape.n_kv_heads <= 0 || shape.key_dim <= 0 || shape.value_dim <= 0) {
                 return "a size of attention that is not positive";
@@ -105,7 +107,7 @@ inline std::string check_model_config(std::string_view text) {
             }
             if (shape.window < 0) return "a negative window";
             if (!std::isfinite(shape.scale) || shape.scale <= 0) return "a scale out of range";
-            const engine::MoeSpec* const moe = c.layers[static_cast<std::size_t>(l)].moe();
+            const engine::MoeSpec* const moe = layer.moe();
             if (moe == nullptr) continue;
             const kernels::RouterSpec& router = moe->router;
             if (router.n_experts != c.experts.n_experts || router.n_active != c.experts.n_active) {

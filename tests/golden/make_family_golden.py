@@ -17,18 +17,18 @@ import sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
+from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
                           DeepseekV3ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
                           ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
-                          Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
+                          Glm4vMoeConfig, Glm4vMoeForConditionalGeneration, Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
                           GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM, HYV3Config, HYV3ForCausalLM,
                           Lfm2MoeConfig, Lfm2MoeForCausalLM,
-                          MiniMaxM2Config, MiniMaxM2ForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
-                          Qwen3NextForCausalLM, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM)
+                          Qwen3NextForCausalLM, Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM)
 
 import deepseek_moe
 
@@ -71,6 +71,10 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
+           "nemotron_h": (NemotronHConfig, NemotronHForCausalLM),
+           "afmoe": (AfmoeConfig, AfmoeForCausalLM),
+           "glm4v_moe": (Glm4vMoeConfig, Glm4vMoeForConditionalGeneration),
+           "qwen3_vl_moe": (Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration),
            "olmoe": (OlmoeConfig, OlmoeForCausalLM),
            "phimoe": (PhimoeConfig, PhimoeForCausalLM),
            "qwen2_moe": (Qwen2MoeConfig, Qwen2MoeForCausalLM)}
@@ -94,6 +98,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #          vision tower (Qwen: and of a prediction layer), which a reader must leave out, and the experts of a layer in
 #          two tensors
 #   bailing  GLM-4.5's model under the names of Ling 2, whose own code no transformers has: computed before it is renamed
+#   transposed  as Qwen3-VL-MoE is published: the experts' two tensors with inputs before outputs
 #   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
 CASES = {
     "qwen3_moe_bf16": (
@@ -414,6 +419,54 @@ CASES = {
              mamba_d_state=7, mamba_d_conv=3, mamba_conv_bias=False, mamba_chunk_size=32, max_position_embeddings=256,
              rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict(longest=100, prompt=90)),
+    "afmoe_bf16": (
+        "afmoe", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5,
+             num_experts=8, num_experts_per_tok=3, moe_intermediate_size=16, intermediate_size=40, num_dense_layers=1,
+             num_shared_experts=1, route_scale=1.7, sliding_window=10, global_attn_every_n_layers=4, mup_enabled=True,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True, extra=dict(route_norm=True, score_func="sigmoid", n_group=1, topk_group=1), longest=40,
+             prompt=30)),
+    "glm4v_moe_bf16": (
+        "glm4v_moe", torch.bfloat16,
+        dict(text_config=dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2,
+                              num_hidden_layers=3, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=16,
+                              intermediate_size=40, first_k_dense_replace=1, routed_scaling_factor=1.5,
+                              rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5,
+                                                   mrope_section=[2, 1, 1])),
+             vision_config=dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, out_hidden_size=32,
+                                image_size=4, patch_size=2, spatial_merge_size=1)),
+        dict()),
+    "qwen3_vl_moe_bf16": (
+        "qwen3_vl_moe", torch.bfloat16,
+        dict(text_config=dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2,
+                              num_hidden_layers=3, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24,
+                              intermediate_size=40, tie_word_embeddings=False,
+                              rope_parameters=dict(rope_type="default", rope_theta=1e4, mrope_section=[4, 2, 2],
+                                                   mrope_interleaved=True)),
+             vision_config=dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, out_hidden_size=32,
+                                patch_size=2, temporal_patch_size=1, spatial_merge_size=1, num_position_embeddings=4,
+                                deepstack_visual_indexes=[0]),
+             tie_word_embeddings=False),
+        dict(transposed=True)),
+    "nemotron_h_bf16": (
+        "nemotron_h", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, n_routed_experts=8,
+             num_experts_per_tok=3, moe_intermediate_size=20, moe_shared_expert_intermediate_size=28,
+             intermediate_size=20, routed_scaling_factor=2.5, norm_topk_prob=True, mamba_num_heads=8, mamba_head_dim=8,
+             n_groups=2, ssm_state_size=16, conv_kernel=4, time_step_min=1e-9,
+             layers_block_type=["linear_attention", "moe", "linear_attention", "full_attention", "moe",
+                                "linear_attention", "moe"]),
+        dict(v4=True)),
+    "nemotron_h_odd_f32": (
+        "nemotron_h", torch.float32,
+        dict(hidden_size=24, head_dim=10, num_attention_heads=3, num_key_value_heads=1, n_routed_experts=6, n_group=3,
+             topk_group=2, num_experts_per_tok=3, moe_intermediate_size=20, moe_shared_expert_intermediate_size=12,
+             intermediate_size=26, routed_scaling_factor=1.0, norm_topk_prob=False, mamba_num_heads=6,
+             mamba_head_dim=6, n_groups=3, ssm_state_size=7, conv_kernel=3, use_conv_bias=False, chunk_size=32,
+             time_step_min=1e-9, layer_norm_epsilon=1e-3, max_position_embeddings=256,
+             layers_block_type=["full_attention", "linear_attention", "moe", "mlp", "moe", "linear_attention"]),
+        dict(longest=100, prompt=90)),
     "lfm2_moe_bf16": (
         "lfm2_moe", torch.bfloat16,
         dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5, num_experts=8,
@@ -485,7 +538,7 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith(("router.scale", "router.per_expert_scale")):
                 weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
                 continue
-            if key.endswith(".mamba.D"):
+            if key.endswith((".mamba.D", ".mixer.D")):
                 weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
                 continue
             if key.endswith(".A_log"):  # some states that are kept for long, some that are not
@@ -500,13 +553,13 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith("_bias") or key.endswith(".sinks"):
                 weight.copy_(0.5 * torch.randn_like(weight))
                 continue
-            if key.endswith(("mlp.gate.weight", "feed_forward.gate.weight", "router.weight", "router.layer.weight", "router.proj.weight")):
+            if key.endswith(("mlp.gate.weight", "mixer.gate.weight", "router.gate.weight", "feed_forward.gate.weight", "router.weight", "router.layer.weight", "router.proj.weight")):
                 gain = 2.0
             elif any(part in key for part in (".q_proj.", ".q_b_proj.")):
                 gain = 1.5
             elif "experts" in key or ".o_proj." in key or ".down_proj." in key:
                 gain = 1.3
-            elif "embed_tokens" in key:
+            elif "embed_tokens" in key or "embeddings" in key:
                 # Gemma 4 multiplies embeddings, and has them as its head: what comes in must not decide what comes out.
                 gain = 1.0 if model.config.model_type == "gemma4_text" else 2.0
             # gpt-oss has its experts' matrices the other way round.
@@ -533,7 +586,15 @@ def use_long_positions(model) -> None:
 
 def rewrite_config(path: pathlib.Path, form: dict) -> None:
     config = json.loads(path.read_text())
-    if form.get("v4"):
+    if config["model_type"] == "nemotron_h" and form.get("v4"):
+        letters = {"linear_attention": "M", "full_attention": "*", "moe": "E", "mlp": "-"}
+        config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
+        config["num_hidden_layers"] = len(config["hybrid_override_pattern"])
+        config["torch_dtype"] = config.pop("dtype")
+        config["transformers_version"] = "4.55.4"
+        for key in ("time_step_limit", "moe_latent_size", "mtp_layers_block_type", "num_nextn_predict_layers"):
+            config.pop(key)
+    elif form.get("v4"):
         rope = config.pop("rope_parameters")
         config["rope_theta"] = rope.pop("rope_theta")
         kind = rope.pop("rope_type")
@@ -617,6 +678,11 @@ def put_below_a_tower(folder: pathlib.Path) -> None:
         "tie_word_embeddings": False, "transformers_version": version,
         "vision_config": {"depth": 1, "hidden_size": 32, "model_type": "qwen3_5_moe_vision", "out_hidden_size": 32},
     }, indent=2, sort_keys=True) + "\n")
+
+
+def transpose_experts(path: pathlib.Path) -> None:
+    save_file({key: value.transpose(1, 2).contiguous() if ".mlp.experts." in key else value
+               for key, value in load_file(path).items()}, path, metadata={"format": "pt"})
 
 
 def rename_as_bailing(folder: pathlib.Path) -> None:
@@ -711,6 +777,7 @@ class Recorder:
     def __init__(self, model):
         self.model, self.routing, self.residual = model, {}, {}
         self.body = model.transformer if hasattr(model, "transformer") else model.model
+        self.body = getattr(self.body, "language_model", self.body)
         self.layers = self.body.blocks if hasattr(self.body, "blocks") else self.body.layers
         for i, layer in enumerate(self.layers):
             layer.register_forward_hook(self.keep_residual(i))
@@ -722,7 +789,7 @@ class Recorder:
     def gate_of(layer):
         if hasattr(layer, "router"):
             return layer.router
-        block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "feed_forward", "ffn") if hasattr(layer, name))
+        block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "feed_forward", "ffn", "mixer") if hasattr(layer, name))
         return getattr(block, "gate", None) or getattr(block, "router", None)
 
     def keep_routing(self, i: int):
@@ -749,10 +816,12 @@ class Recorder:
             bias = getattr(getattr(gate, "moe_statics", gate), "e_score_correction_bias", None)
             for block in ("mlp", "feed_forward"):
                 if bias is None and hasattr(layer, block):
-                    bias = next((value for key, value in getattr(layer, block).named_buffers(recurse=False)
-                                 if key in CHOICE_BIASES), None)
-            smallest = min(smallest, choice_margin(self.model.config, logits, bias, experts),
-                           mixer_margin(self.model.config, logits, experts))
+                    module = getattr(layer, block)
+                    bias = next((value for values in (module.named_buffers, module.named_parameters)
+                                 for key, value in values(recurse=False) if key in CHOICE_BIASES), None)
+            config = self.model.config.get_text_config()
+            smallest = min(smallest, choice_margin(config, logits, bias, experts),
+                           mixer_margin(config, logits, experts))
         return smallest
 
     def mixer_margin(self) -> float:
@@ -796,7 +865,7 @@ def run(model, form: dict) -> tuple[dict, dict]:
             cases.append({"tokens": tokens[0].tolist(), "logits": [numbers(row) for row in out.logits[0]]})
         mixer = recorder.mixer_margin()
         entropy, spread = attention_entropy(out.attentions), float(out.logits.std())
-        last = model.config.num_hidden_layers - 1
+        last = model.config.get_text_config().num_hidden_layers - 1
         cases[-1]["routing"] = routing_lists(recorder)
         cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
         norm = next(getattr(recorder.body, name) for name in ("norm_f", "embedding_norm", "norm")
@@ -845,8 +914,12 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     torch.manual_seed(seed)
     config_class, model_class = CLASSES[family]
-    config = config_class(**{"vocab_size": VOCABULARY, "max_position_embeddings": 128, "bos_token_id": 1,
-                             "eos_token_id": 2, "attn_implementation": "eager", **settings})
+    common = {"vocab_size": VOCABULARY, "max_position_embeddings": 128, "bos_token_id": 1, "eos_token_id": 2}
+    if "text_config" in settings:
+        settings = {**settings, "text_config": {**common, **settings["text_config"]}}
+    else:
+        settings = {**common, **settings}
+    config = config_class(**{"attn_implementation": "eager", **settings})
     model = model_class(config).eval()
     draw_weights(model)
     if family == "phimoe":
@@ -891,6 +964,8 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         sys.exit(f"{name}: no sound model among 4000 seeds")
     if CASES[name][3].get("tower") and CASES[name][0] == "gemma4":  # transformers reads its text alone without one
         put_below_gemmas_tower(folder)
+    if CASES[name][3].get("transposed"):
+        transpose_experts(folder / "model.safetensors")
     if CASES[name][3].get("bailing"):
         rename_as_bailing(folder)
     text = json.dumps({"made_with": VERSIONS, "seed": seed + tried, **golden}, separators=(",", ":"))

@@ -12,12 +12,13 @@ namespace offstage::kernels::test {
 // One of each activation; the clamped one with its published constants, and with a limit
 // that common values reach.
 inline std::vector<ExpertSpec> all_expert_specs() {
-    std::vector<ExpertSpec> specs(5);
+    std::vector<ExpertSpec> specs(6);
     specs[1].activation = Activation::kGelu;
     specs[2].activation = Activation::kGeluTanh;
     specs[3].activation = specs[4].activation = Activation::kClamped;
     specs[4].limit = 0.3f;
     specs[4].alpha = 2.5f;
+    specs[5].activation = Activation::kReluSquared;
     return specs;
 }
 
@@ -33,6 +34,8 @@ inline double gate_in_double(const ExpertSpec& spec, double gate) {
         case Activation::kClamped:
             gate = std::min(gate, double{spec.limit});
             return gate / (1 + std::exp(-double{spec.alpha} * gate));
+        case Activation::kReluSquared:
+            return std::max(gate, 0.0);
     }
     return gate / (1 + std::exp(-gate));
 }

@@ -11,6 +11,7 @@
 #include <QTest>
 
 #include "byte_inputs_reference.h"
+#include "expert_reference.h"
 #include "kernels/block_parts.h"
 #include "kernels/byte_experts.h"
 #include "kernels/cpu/codebook_codes.h"
@@ -59,10 +60,6 @@ void run_expert(InstructionSet set, const ExpertView& expert, const float* x, co
 
 std::size_t index(std::int64_t i) {
     return static_cast<std::size_t>(i);
-}
-
-double silu_of(double x) {
-    return x / (1.0 + std::exp(-x));
 }
 
 }  // namespace
@@ -217,14 +214,20 @@ class TestByteInputs : public QObject {
         QFETCH(int, down);
         constexpr std::int64_t kNeurons = kByteTileNeurons + 5;
         constexpr int kTokens = 11;
-        for (const std::int64_t n : {64, 320, 1088}) {
+        struct Case {
+            std::int64_t n;
+            Activation activation = Activation::kSilu;
+        };
+        for (const Case& of : {Case{64}, {320}, {1088}, {320, Activation::kReluSquared}}) {
+            const std::int64_t n = of.n;
             ExpertLayout layout;
+            layout.spec.activation = of.activation;
             layout.hidden_dim = n;
             layout.ffn_dim = kNeurons;
             layout.gate = layout.up = static_cast<WeightType>(type);
             layout.down = static_cast<WeightType>(down);
             QVERIFY(takes_byte_inputs(layout));
-            const RandomPackedRows w1(layout.gate, kNeurons, n, 5);
+            const RandomPackedRows w1(layout.gate, kNeurons, n, layout.spec.has_gate() ? 5 : 6);
             const RandomPackedRows w3(layout.up, kNeurons, n, 6);
             const RandomPackedRows w2(layout.down, kNeurons, n, 7);
             TestBuffer<std::byte> block(static_cast<std::int64_t>(layout.bytes()));
@@ -279,7 +282,7 @@ class TestByteInputs : public QObject {
                                 up_magnitude += std::abs(double{w3[j * n + i]} * input);
                             }
                             const double factor = double{scale[static_cast<std::size_t>(t)]};
-                            const double activation = factor * silu_of(gate) * up;
+                            const double activation = factor * activation_in_double(layout.spec, gate, up);
                             const double error = 1e-5 * std::abs(factor) * gate_magnitude * up_magnitude;
                             const std::byte* const row = w2.view().row(j);
                             for (std::int64_t i = 0; i < n; ++i) {

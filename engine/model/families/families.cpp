@@ -7,11 +7,12 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::array kFamilies = {
-    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
-    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
-    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
-    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
-    &kSolarOpen,  &kHunyuanMoe, &kHy3,        &kMistral4};
+    &kMixtral,     &kQwen2Moe,         &kQwen3Moe,   &kQwen3Next, &kQwen35Moe,  &kQwen35MoeText,
+    &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,     &kGlm4Moe,    &kGlm4MoeLite,
+    &kMinimaxM2,   &kPhiMoe,           &kPhimoe,     &kDbrx,      &kGraniteMoe, &kGraniteMoeShared,
+    &kGemma4,      &kGemma4Text,       &kGptOss,     &kDots1,     &kErnie45Moe, &kExaoneMoe,
+    &kBailingMoe2, &kGraniteMoeHybrid, &kLfm2Moe,    &kSarvamMoe, &kSolarOpen,  &kHunyuanMoe,
+    &kHy3,         &kMistral4,         &kNemotronH,  &kAfmoe,     &kGlm4vMoe,   &kQwen3VlMoe};
 
 }  // namespace
 
@@ -53,11 +54,13 @@ ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int6
 }
 
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix) {
-    const std::int64_t ffn = tensor.n_rows / 3;
+    const std::int64_t ffn = tensor.ffn_dim();
     const std::int64_t hidden = tensor.n_cols;
-    return {{prefix + "gate_proj.weight", {ffn, hidden}},
-            {prefix + "up_proj.weight", {ffn, hidden}},
-            {prefix + "down_proj.weight", {hidden, ffn}}};
+    std::vector<TensorPart> parts;
+    if (tensor.network.has_gate()) parts.push_back({prefix + "gate_proj.weight", {ffn, hidden}});
+    parts.push_back({prefix + "up_proj.weight", {ffn, hidden}});
+    parts.push_back({prefix + "down_proj.weight", {hidden, ffn}});
+    return parts;
 }
 
 std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,

@@ -60,8 +60,8 @@ struct ExpertPart {
     std::string scale = {};
 };
 
-// Gate, up and down. Biases if ExpertSpec::biases is set: for gate and up one for each
-// neuron, for down one for each hidden value.
+// Gate, up and down; gate counts if ExpertSpec::has_gate(). Biases if ExpertSpec::biases is
+// set: for gate and up one for each neuron, for down one for each hidden value.
 struct ExpertParts {
     std::array<ExpertPart, 3> matrices;
     std::array<ExpertPart, 3> biases;
@@ -72,8 +72,8 @@ struct Family {
     std::string_view model_type;    // "mixtral"
     // Throws Error as parse_model_spec() does.
     void (*read)(const ConfigFields& config, ModelSpec& spec);
-    // In a checkpoint of safetensors. A network has three parts: gate, up (ffn_dim,
-    // hidden_dim each) and down (hidden_dim, ffn_dim).
+    // In a checkpoint of safetensors. A network's parts: gate, up (ffn_dim, hidden_dim
+    // each) and down (hidden_dim, ffn_dim); without a gate two.
     std::vector<TensorPart> (*parts)(const ModelSpec& spec, const DenseTensor& tensor);
     // The place of a routed expert; `layer` counts all layers.
     ExpertParts (*expert)(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
@@ -111,6 +111,10 @@ extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
 extern const Family kGraniteMoeHybrid;
 extern const Family kLfm2Moe;
+extern const Family kNemotronH;
+extern const Family kAfmoe;
+extern const Family kGlm4vMoe;
+extern const Family kQwen3VlMoe;
 extern const Family kGemma4;
 extern const Family kGemma4Text;
 extern const Family kGptOss;
@@ -147,6 +151,19 @@ std::vector<TensorPart> parts_by_key_head(const DeltaNetSpec& delta_net, const D
 // Mamba-2's projections where one tensor has the rows of z, x, B, C and dt. Empty: another
 // role.
 std::vector<TensorPart> mamba2_projections(const Mamba2Spec& mamba, const DenseTensor& tensor, const std::string& name);
+// All of a Mamba-2 layer but its norm, below `prefix`. Empty: another role.
+std::vector<TensorPart> mamba2_parts(const Mamba2Spec& mamba, const DenseTensor& tensor, const std::string& prefix);
+// Its sizes; Granite 4's keys, and what they default to.
+struct Mamba2Keys {
+    const char* groups = "mamba_n_groups";
+    std::int64_t n_groups = 1;
+    const char* heads = "mamba_n_heads";
+    const char* head_dim = "mamba_d_head";
+    const char* state = "mamba_d_state";
+    std::int64_t state_dim = 256;
+    const char* kernel = "mamba_d_conv";
+};
+Mamba2Spec read_mamba2(const ConfigFields& config, const ModelSpec& spec, const RopeSpec& rope, const Mamba2Keys& keys);
 // mlp.experts.N.gate_proj, up_proj and down_proj, or fused below mlp.experts.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.
@@ -157,7 +174,7 @@ ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::
 // Finds whether a checkpoint has fused experts; to be called by `look`, after
 // look_for_language_model().
 void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec);
-// gate_proj, up_proj and down_proj below `prefix`.
+// gate_proj (if there is one), up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
 // Qwen3.5's text model, which Qwen3-Next has in most parts, too.
 void read_qwen35_text(const ConfigFields& config, ModelSpec& spec);
@@ -173,6 +190,8 @@ struct Glm4Defaults {
     const char* shared_key = "n_shared_experts";
     const char* scale_key = "routed_scaling_factor";
     double scale = 1;
+    const char* dense_key = "first_k_dense_replace";
+    const char* renormalise_key = "norm_topk_prob";
 };
 void read_glm4_layers(const ConfigFields& config, ModelSpec& spec, const GroupedQuerySpec& attention,
                       const Glm4Defaults& defaults);

@@ -28,7 +28,7 @@ std::vector<TensorPart> granite_parts(const ModelSpec& spec, const DenseTensor& 
         return standard_parts(spec, tensor, std::string("block_sparse_moe.router") + router, "");
     }
     const std::string p = layer_prefix(tensor.layer) + "shared_mlp.";
-    const std::int64_t ffn = tensor.n_rows / 3;
+    const std::int64_t ffn = tensor.ffn_dim();
     const std::vector<std::int64_t> both = {2 * ffn, tensor.n_cols};
     return {{p + "input_linear.weight", both, 0, 0, ffn},
             {p + "input_linear.weight", both, 0, ffn, ffn},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/base_messages.h"
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
 
@@ -10,38 +11,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kMostMambaSize = 4096;  // heads, and values of one
-
-Mamba2Spec read_mamba2(const ConfigFields& config, const ModelSpec& spec, const RopeSpec& rope) {
-    if (config.flag("mamba_proj_bias", false)) config.unsupported("mamba_proj_bias", "true", "false");
-    const nlohmann::json* const limit = config.find("time_step_limit");
-    if (limit != nullptr && limit->is_array() && limit->size() == 2) {
-        // transformers 5 writes infinity as an object.
-        const nlohmann::json& least = (*limit)[0];
-        const nlohmann::json& most = (*limit)[1];
-        if (least != 0.0 || most.is_number()) config.unsupported("time_step_limit", describe(*limit), "[0, Infinity]");
-    }
-    Mamba2Spec mamba;
-    mamba.n_groups = config.count("mamba_n_groups", 1, kMostMambaSize, 1);
-    mamba.n_heads = config.count("mamba_n_heads", 1, kMostMambaSize, 128);
-    if (mamba.n_heads % mamba.n_groups != 0) {
-        config.reject("mamba_n_heads", messages::a_multiple_of_key(in_quotes("mamba_n_groups"), mamba.n_groups));
-    }
-    const nlohmann::json* const head_dim = config.find("mamba_d_head");
-    if (head_dim == nullptr || head_dim->is_null() || *head_dim == "auto") {
-        const std::int64_t width = config.count("mamba_expand", 1, 64, 2) * spec.hidden_dim;
-        mamba.head_dim = width / mamba.n_heads;
-        if (width % mamba.n_heads != 0 || mamba.head_dim > kMostMambaSize) {
-            config.reject("mamba_d_head", messages::an_integer_in_range(1, kMostMambaSize));
-        }
-    } else {
-        mamba.head_dim = config.count("mamba_d_head", 1, kMostMambaSize);
-    }
-    mamba.state_dim = config.count("mamba_d_state", 1, kMostMambaSize, 256);
-    mamba.kernel_size = config.count("mamba_d_conv", 1, 64, 4);
-    mamba.norm_eps = spec.norm.eps;
-    mamba.rope = rope;
-    return mamba;
-}
 
 // transformers 5 has other words for the kinds of layers.
 std::optional<std::vector<bool>> mamba_layers(const ConfigFields& config, std::size_t n_layers) {
@@ -59,7 +28,7 @@ void read_granite_hybrid(const ConfigFields& config, ModelSpec& spec) {
     const bool has_positions =
         config.has_value("position_embedding_type") && config.text("position_embedding_type") == "rope";
     if (!has_positions) attention.rope = {};
-    const Mamba2Spec mamba = read_mamba2(config, spec, attention.rope);
+    const Mamba2Spec mamba = read_mamba2(config, spec, attention.rope, {});
     const auto is_mamba = mamba_layers(config, spec.layers.size());
     bool any_attention = false;
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
@@ -73,35 +42,74 @@ void read_granite_hybrid(const ConfigFields& config, ModelSpec& spec) {
 std::vector<TensorPart> granite_hybrid_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
     const auto* const mamba = layer == nullptr ? nullptr : std::get_if<Mamba2Spec>(&layer->attention);
-    if (mamba == nullptr) return granite_parts(spec, tensor);
-    const std::string p = layer_prefix(tensor.layer) + "mamba.";
-    if (auto rows = mamba2_projections(*mamba, tensor, p + "in_proj.weight"); !rows.empty()) return rows;
-    TensorPart vector{{}, {tensor.n_cols}};
-    switch (tensor.role) {
-        case TensorRole::kConvolution:
-            return {{p + "conv1d.weight", {tensor.n_rows, 1, tensor.n_cols}}};
-        case TensorRole::kConvolutionBias:
-            vector.name = p + "conv1d.bias";
-            vector.is_optional = true;
-            return {vector};
-        case TensorRole::kDecayRate:
-            vector.name = p + "A_log";
-            vector.change = TensorPart::Change::kMinusExp;
-            return {vector};
-        case TensorRole::kTimeBias:
-            return {{p + "dt_bias", {tensor.n_cols}}};
-        case TensorRole::kSkip:
-            return {{p + "D", {tensor.n_cols}}};
-        case TensorRole::kStateNorm:
-            return {{p + "norm.weight", {tensor.n_cols}}};
-        case TensorRole::kAttentionOutput:
-            return {{p + "out_proj.weight", {tensor.n_rows, tensor.n_cols}}};
-        default:
-            return granite_parts(spec, tensor);
+    if (mamba != nullptr) {
+        if (auto parts = mamba2_parts(*mamba, tensor, layer_prefix(tensor.layer) + "mamba."); !parts.empty())
+            return parts;
     }
+    return granite_parts(spec, tensor);
 }
 
 }  // namespace
+
+Mamba2Spec read_mamba2(const ConfigFields& config, const ModelSpec& spec, const RopeSpec& rope,
+                       const Mamba2Keys& keys) {
+    if (config.flag("mamba_proj_bias", false)) config.unsupported("mamba_proj_bias", "true", "false");
+    const nlohmann::json* const limit = config.find("time_step_limit");
+    if (limit != nullptr && limit->is_array() && limit->size() == 2) {
+        // transformers 5 writes infinity as an object.
+        const nlohmann::json& least = (*limit)[0];
+        const nlohmann::json& most = (*limit)[1];
+        if (least != 0.0 || most.is_number()) config.unsupported("time_step_limit", describe(*limit), "[0, Infinity]");
+    }
+    Mamba2Spec mamba;
+    mamba.n_groups = config.count(keys.groups, 1, kMostMambaSize, keys.n_groups);
+    mamba.n_heads = config.count(keys.heads, 1, kMostMambaSize, 128);
+    if (mamba.n_heads % mamba.n_groups != 0) {
+        config.reject(keys.heads, messages::a_multiple_of_key(in_quotes(keys.groups), mamba.n_groups));
+    }
+    const nlohmann::json* const head_dim = config.find(keys.head_dim);
+    if (head_dim == nullptr || head_dim->is_null() || *head_dim == "auto") {
+        const std::int64_t width = config.count("mamba_expand", 1, 64, 2) * spec.hidden_dim;
+        mamba.head_dim = width / mamba.n_heads;
+        if (width % mamba.n_heads != 0 || mamba.head_dim > kMostMambaSize) {
+            config.reject(keys.head_dim, messages::an_integer_in_range(1, kMostMambaSize));
+        }
+    } else {
+        mamba.head_dim = config.count(keys.head_dim, 1, kMostMambaSize);
+    }
+    mamba.state_dim = config.count(keys.state, 1, kMostMambaSize, keys.state_dim);
+    mamba.kernel_size = config.count(keys.kernel, 1, 64, 4);
+    mamba.norm_eps = spec.norm.eps;
+    mamba.rope = rope;
+    return mamba;
+}
+
+std::vector<TensorPart> mamba2_parts(const Mamba2Spec& mamba, const DenseTensor& tensor, const std::string& prefix) {
+    if (auto rows = mamba2_projections(mamba, tensor, prefix + "in_proj.weight"); !rows.empty()) return rows;
+    TensorPart vector{{}, {tensor.n_cols}};
+    switch (tensor.role) {
+        case TensorRole::kConvolution:
+            return {{prefix + "conv1d.weight", {tensor.n_rows, 1, tensor.n_cols}}};
+        case TensorRole::kConvolutionBias:
+            vector.name = prefix + "conv1d.bias";
+            vector.is_optional = true;
+            return {vector};
+        case TensorRole::kDecayRate:
+            vector.name = prefix + "A_log";
+            vector.change = TensorPart::Change::kMinusExp;
+            return {vector};
+        case TensorRole::kTimeBias:
+            return {{prefix + "dt_bias", {tensor.n_cols}}};
+        case TensorRole::kSkip:
+            return {{prefix + "D", {tensor.n_cols}}};
+        case TensorRole::kStateNorm:
+            return {{prefix + "norm.weight", {tensor.n_cols}}};
+        case TensorRole::kAttentionOutput:
+            return {{prefix + "out_proj.weight", {tensor.n_rows, tensor.n_cols}}};
+        default:
+            return {};
+    }
+}
 
 const Family kGraniteMoeHybrid = {"GraniteMoeHybridForCausalLM", "granitemoehybrid", read_granite_hybrid,
                                   granite_hybrid_parts,          granite_expert,     look_for_fused_experts};

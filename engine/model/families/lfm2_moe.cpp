@@ -73,7 +73,7 @@ std::vector<TensorPart> lfm2_parts(const ModelSpec& spec, const DenseTensor& ten
         case TensorRole::kSelectionBias:
             return {{ffn + "expert_bias", {tensor.n_cols}}};
         case TensorRole::kNetwork: {
-            const std::int64_t n = tensor.n_rows / 3;
+            const std::int64_t n = tensor.ffn_dim();
             return {{ffn + "w1.weight", {n, tensor.n_cols}},
                     {ffn + "w3.weight", {n, tensor.n_cols}},
                     {ffn + "w2.weight", {tensor.n_cols, n}}};

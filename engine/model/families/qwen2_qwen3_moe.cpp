@@ -1,6 +1,8 @@
 // Qwen2-MoE and Qwen3-MoE (transformers: models/qwen2_moe, models/qwen3_moe): many small
 // experts, layers without experts by `mlp_only_layers` and `decoder_sparse_step`. Qwen2
-// has a shared expert with a gate, Qwen3 norms q and k per head.
+// has a shared expert with a gate, Qwen3 norms q and k per head. Qwen3-VL-MoE
+// (models/qwen3_vl_moe) sees with a tower beside Qwen3-MoE; of text all three of its
+// positions are one.
 
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
@@ -63,7 +65,7 @@ void read_qwen2(const ConfigFields& config, ModelSpec& spec) {
     }
 }
 
-void read_qwen3(const ConfigFields& config, ModelSpec& spec) {
+void read_qwen3_layers(const ConfigFields& config, ModelSpec& spec, bool renormalise) {
     config.read_common(spec, {}, {});
     spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
     GroupedQuerySpec attention = config.grouped_query(spec, 4, 1e4);
@@ -75,8 +77,17 @@ void read_qwen3(const ConfigFields& config, ModelSpec& spec) {
     }
     MoeSpec moe =
         config.experts(spec, config.dim("moe_intermediate_size", 768), {"num_experts", "num_local_experts"}, 128, 8);
-    moe.router.renormalise = config.flag("norm_topk_prob", false);
+    moe.router.renormalise = config.flag("norm_topk_prob", renormalise);
     fill_layers(config, attention, moe, 6144, spec);
+}
+
+void read_qwen3(const ConfigFields& config, ModelSpec& spec) {
+    read_qwen3_layers(config, spec, false);
+}
+
+void read_qwen3_vl(const ConfigFields& config, ModelSpec& spec) {
+    read_language_model(config, spec,
+                        [](const ConfigFields& text, ModelSpec& of_text) { read_qwen3_layers(text, of_text, true); });
 }
 
 std::vector<TensorPart> qwen_parts(const ModelSpec& spec, const DenseTensor& tensor) {
@@ -87,8 +98,48 @@ std::vector<TensorPart> qwen_parts(const ModelSpec& spec, const DenseTensor& ten
     return standard_parts(spec, tensor, "mlp.gate", "mlp.");
 }
 
+std::vector<TensorPart> qwen3_vl_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    return in_language_model(spec, qwen_parts(spec, tensor));
+}
+
+// All experts' matrices lie together: as published transposed, gate_up_proj (n_experts,
+// hidden_dim, 2 * ffn_dim) and down_proj (n_experts, ffn_dim, hidden_dim), or as
+// transformers 5 holds them.
+ExpertParts qwen3_vl_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
+    const ExpertGrid& g = spec.experts;
+    const std::string p = layer_prefix(layer) + "mlp.experts.";
+    if (spec.safetensors.fused_experts) return in_language_model(spec, fused_expert(spec, p, expert));
+    const std::int64_t both = 2 * g.ffn_dim;
+    ExpertParts parts;
+    for (const std::int64_t i : {0, 1}) {
+        parts.matrices[static_cast<std::size_t>(i)] = {p + "gate_up_proj",
+                                                       {g.n_experts, g.hidden_dim, both},
+                                                       expert * g.hidden_dim * both + i * g.ffn_dim,
+                                                       1,
+                                                       both};
+    }
+    parts.matrices[2] = {
+        p + "down_proj", {g.n_experts, g.ffn_dim, g.hidden_dim}, expert * g.ffn_dim * g.hidden_dim, g.hidden_dim, 1};
+    return in_language_model(spec, std::move(parts));
+}
+
+void look_at_qwen3_vl(const Checkpoint& checkpoint, ModelSpec& spec) {
+    look_for_language_model(checkpoint, spec);
+    std::string name = layer_prefix(spec.layer_of(0)) + "mlp.experts.down_proj";
+    name_in_language_model(spec, name);
+    const TensorView* const down = checkpoint.find(name);
+    spec.safetensors.fused_experts =
+        down != nullptr && down->shape.size() == 3 && down->shape[1] != spec.experts.ffn_dim;
+}
+
 }  // namespace
 
+const Family kQwen3VlMoe = {"Qwen3VLMoeForConditionalGeneration",
+                            "qwen3_vl_moe",
+                            read_qwen3_vl,
+                            qwen3_vl_parts,
+                            qwen3_vl_expert,
+                            look_at_qwen3_vl};
 const Family kQwen2Moe = {"Qwen2MoeForCausalLM", "qwen2_moe",           read_qwen2, qwen_parts,
                           standard_expert,       look_for_fused_experts};
 const Family kQwen3Moe = {"Qwen3MoeForCausalLM", "qwen3_moe",           read_qwen3, qwen_parts,

@@ -24,7 +24,7 @@ constexpr std::array kRefused = {
                   {"MiniMaxM3VLForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "minimax-m3"}},
     RefusedFamily{&messages::attention_by_an_indexer,
                   {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4exp"}},
-    RefusedFamily{&messages::experts_of_two_matrices, {"NemotronHForCausalLM", "nemotron_h", "nemotron_h_moe"}},
+    RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},
     RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},
     RefusedFamily{&messages::a_decay_of_each_channel, {"KimiLinearForCausalLM", "kimi_linear", "kimi-linear"}},
     RefusedFamily{&messages::chunked_attention,

@@ -441,6 +441,7 @@ class ShortConvolution final : public AttentionModule {
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
                                                 KvLayout::Place place, std::size_t rotation) {
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
+    if (std::holds_alternative<NoAttentionSpec>(attention)) return nullptr;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place, rotation);
     }
@@ -459,6 +460,7 @@ std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const Dev
 
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
+    if (std::holds_alternative<NoAttentionSpec>(attention)) return 0;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return LatentAttention::workspace(spec, *latent);
     }

@@ -13,8 +13,6 @@ float* network_output(const StepContext& step, std::int64_t hidden_dim) {
 
 NetworkModule::NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer)
     : weights_(weights.network(layer)), gate_(weights.vector(TensorRole::kSharedGate, layer)) {
-    weights_.layout.spec = spec.experts.expert;
-    weights_.layout.spec.biases = false;  // no family has any here
     const MoeSpec* const moe = spec.layers[static_cast<std::size_t>(layer)].moe();
     if (moe != nullptr && moe->own_norms) input_norm_ = rms_norm_of(spec, weights, TensorRole::kFfnNorm, layer);
     assert(gate_ == nullptr || input_norm_.weight == nullptr);  // the gate reads `normalised`

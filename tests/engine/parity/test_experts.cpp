@@ -42,7 +42,9 @@ TestExperts::TestExperts(Backend& backend, const std::vector<kernels::ExpertLayo
             }
             return random;
         };
-        Expert expert{layout, rows(own.gate(), 0), rows(own.up(), 1), rows(own.down(), 2), {}, nullptr};
+        // One matrix is both.
+        const RandomRows gate = rows(own.gate(), layout.spec.has_gate() ? 0 : 1);
+        Expert expert{layout, gate, rows(own.up(), 1), rows(own.down(), 2), {}, nullptr};
         expert.biases = random_floats(2 * layout.ffn_dim + hidden_, seed + 100, 0.8f);
         if (layout.spec.biases) {
             std::memcpy(block.data() + layout.bias_offset(), expert.biases.data(), layout.bias_bytes());
