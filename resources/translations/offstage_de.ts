@@ -4239,6 +4239,16 @@
         <comment>a_pattern_of_layers</comment>
         <translation>1 bis %1 Buchstaben M, *, E und - oder ebenso viele der Wörter &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; und &quot;mlp&quot; in einer Liste</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 with shape %3 does not fit what is beside it, %4 (%5) with shape %6; expected one scale for each block, row or group of its weights</source>
+        <comment>quantized_misfit</comment>
+        <translation>%1: Der Tensor %2 der Form %3 passt nicht zu dem, was dabei liegt, %4 (%5) der Form %6; erwartet wird ein Skalierungsfaktor für jeden Block, jede Zeile oder jede Gruppe seiner Gewichte</translation>
+    </message>
+    <message>
+        <source>%1: has %2: weights with zero points, or with their columns in another order, are not read; expected symmetric ones, or a GGUF file of the model</source>
+        <comment>quantized_not_symmetric</comment>
+        <translation>%1: enthält %2: Gewichte mit Nullpunkten oder mit Spalten in anderer Reihenfolge werden nicht gelesen; erwartet werden symmetrische, oder eine GGUF-Datei des Modells</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -4239,6 +4239,16 @@
         <comment>a_pattern_of_layers</comment>
         <translation>từ 1 đến %1 chữ cái M, *, E và -, hoặc bấy nhiêu từ &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; và &quot;mlp&quot; trong một danh sách</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 with shape %3 does not fit what is beside it, %4 (%5) with shape %6; expected one scale for each block, row or group of its weights</source>
+        <comment>quantized_misfit</comment>
+        <translation>%1: tensor %2 có dạng %3 không khớp với phần đi kèm, %4 (%5) có dạng %6; cần một hệ số tỉ lệ cho mỗi khối, hàng hoặc nhóm trọng số của nó</translation>
+    </message>
+    <message>
+        <source>%1: has %2: weights with zero points, or with their columns in another order, are not read; expected symmetric ones, or a GGUF file of the model</source>
+        <comment>quantized_not_symmetric</comment>
+        <translation>%1: có %2: trọng số có điểm không, hoặc có các cột theo thứ tự khác, không đọc được; cần trọng số đối xứng, hoặc tệp GGUF của mô hình</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
