@@ -24,9 +24,7 @@ struct Program : GreedyReader {
         running = conversation.run();
     }
     KvSequence& sequence() override { return running->sequence; }
-    void wasRead(const Segment& segment) override {
-        conversation.add_step({&segment, 1}, model.forward().routing(), std::ssize(segment.tokens));
-    }
+    void wasRead(const Segment& segment) override { conversation.add_step({&segment, 1}, model.forward().routing()); }
 
     GreedyAnswer answer(const Tokens& prompt, int n_tokens, const std::string& kept_in = {}) {
         return continued(prompt, conversation.begin(*running, prompt, kept_in, reading, {}), n_tokens);
