@@ -14,7 +14,7 @@
 //                            over _global_scale
 // U8, codes of E2M1          the same, times         NVFP4 (ModelOpt)
 //                            _scale_2
-// (compressed-tensors 0.12, transformers 5: integrations/finegrained_fp8.py)
+// (compressed-tensors 0.20, transformers 5.24: integrations/finegrained_fp8.py)
 
 #include <cstddef>
 #include <cstdint>
