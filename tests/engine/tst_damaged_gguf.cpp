@@ -157,7 +157,7 @@ class TestDamagedGguf : public QObject {
         row("architecture",
             "\"general.architecture\" \"mamba\" is not supported; supported: llama, qwen2moe, qwen3moe");
         row("known architecture",
-            "\"nemotron_h_moe\" is not supported: it needs experts of two matrices with a squared ReLU, which ");
+            "\"jamba\" is not supported: it needs layers of Mamba-1, which ");
         row("no architecture", "\"general.architecture\" is missing; expected a text");
         row("dense", "qwen3moe: no layer has experts; expected a Mixture-of-Experts model");
         row("no heads", "\"qwen3moe.attention.head_count\" is missing; expected");
@@ -181,7 +181,7 @@ class TestDamagedGguf : public QObject {
         const GgufParts whole(QStringLiteral("qwen3_moe_bf16"));
         GgufWriter writer = whole.pairs();
         if (changed == QLatin1String("architecture")) writer.add("general.architecture", "mamba");
-        if (changed == QLatin1String("known architecture")) writer.add("general.architecture", "nemotron_h_moe");
+        if (changed == QLatin1String("known architecture")) writer.add("general.architecture", "jamba");
         if (changed == QLatin1String("no architecture")) writer.remove("general.architecture");
         if (changed == QLatin1String("dense")) writer.remove("qwen3moe.expert_count");
         if (changed == QLatin1String("no heads")) writer.remove("qwen3moe.attention.head_count");

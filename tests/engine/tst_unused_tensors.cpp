@@ -62,6 +62,10 @@ class TestUnusedTensors : public QObject {
              QStringLiteral("layers that predict further tokens 2 256 blk.4.attn_norm.weight")},
             {QStringLiteral("gemma4_bf16"),
              QStringLiteral("vision tower 3 192 model.embed_vision.embedding_projection.weight")},
+            {QStringLiteral("glm4v_moe_bf16"),
+             QStringLiteral("vision tower 20 12512 model.visual.blocks.0.attn.proj.weight")},
+            {QStringLiteral("qwen3_vl_moe_bf16"),
+             QStringLiteral("vision tower 27 7328 model.visual.blocks.0.attn.proj.bias")},
             {QStringLiteral("qwen3_5_moe_bf16"),
              QStringLiteral("layers that predict further tokens 2 128 mtp.layers.0.input_layernorm.weight; "
                             "vision tower 1 64 model.visual.patch_embed.proj.bias")}};
