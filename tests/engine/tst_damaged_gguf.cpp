@@ -156,8 +156,7 @@ class TestDamagedGguf : public QObject {
         };
         row("architecture",
             "\"general.architecture\" \"mamba\" is not supported; supported: llama, qwen2moe, qwen3moe");
-        row("known architecture",
-            "\"jamba\" is not supported: it needs layers of Mamba-1, which ");
+        row("known architecture", "\"jamba\" is not supported: it needs layers of Mamba-1, which ");
         row("no architecture", "\"general.architecture\" is missing; expected a text");
         row("dense", "qwen3moe: no layer has experts; expected a Mixture-of-Experts model");
         row("no heads", "\"qwen3moe.attention.head_count\" is missing; expected");
