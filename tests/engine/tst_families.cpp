@@ -15,6 +15,7 @@
 #include "engine/run/beam_search.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/keep_costs.h"
 #include "tests/engine/replan_play.h"
@@ -219,7 +220,12 @@ class TestFamilies : public QObject {
         QCOMPARE(model->forward().step({&segment, 1}, Forward::Logits::kNone, {}), Forward::Outcome::kDone);
         const std::set<int> turned = turnedRows(one, *model);
         const int n_rows = turned.empty() ? static_cast<int>(tokens.size()) : *turned.begin();
-        QVERIFY2(n_rows >= 4, "the routing is not that of float32");
+        // With AVX512_BF16 a tie of qwen3_next's router turns at its fifth token: the margin is
+        // far below what rounding to bf16 changes.
+        const bool has_tie = name == QStringLiteral("qwen3_next_bf16") &&
+                             kernels::cpu_kernels().instruction_set == kernels::InstructionSet::kAvx512Bf16 &&
+                             golden(name)[QLatin1String("smallest_router_margin")].toDouble() < 0x1p-9 / 4;
+        QVERIFY2(n_rows >= (has_tie ? 4 : 5), "the routing is not that of float32");
         std::vector<float> got, expected;
         for (int row = 0; row < n_rows; ++row) {
             const auto& values = logits[static_cast<std::size_t>(row)];
