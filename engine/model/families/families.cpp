@@ -190,6 +190,15 @@ void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec) {
     spec.safetensors.language_model = checkpoint.find("model.language_model.embed_tokens.weight") != nullptr;
 }
 
+void look_for_fused_language_model(const Checkpoint& checkpoint, ModelSpec& spec) {
+    look_for_language_model(checkpoint, spec);
+    look_for_fused_experts(checkpoint, spec);
+}
+
+ExpertParts language_model_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
+    return in_language_model(spec, standard_expert(spec, layer, expert));
+}
+
 void name_in_language_model(const ModelSpec& spec, std::string& name) {
     constexpr std::string_view kPrefix = "model.";
     if (spec.safetensors.language_model && name.starts_with(kPrefix)) name.insert(kPrefix.size(), "language_model.");

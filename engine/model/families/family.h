@@ -209,6 +209,9 @@ void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec));
 // Its tensors are then below model.language_model; `look` must call this.
 void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec);
+void look_for_fused_language_model(const Checkpoint& checkpoint, ModelSpec& spec);  // and look_for_fused_experts()
+// standard_expert() there.
+ExpertParts language_model_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // If so, model.NAME becomes model.language_model.NAME.
 void name_in_language_model(const ModelSpec& spec, std::string& name);
 std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts);

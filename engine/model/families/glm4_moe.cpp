@@ -36,15 +36,6 @@ std::vector<TensorPart> glm4v_parts(const ModelSpec& spec, const DenseTensor& te
     return in_language_model(spec, glm4_parts(spec, tensor));
 }
 
-ExpertParts glm4v_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    return in_language_model(spec, standard_expert(spec, layer, expert));
-}
-
-void look_at_glm4v(const Checkpoint& checkpoint, ModelSpec& spec) {
-    look_for_language_model(checkpoint, spec);
-    look_for_fused_experts(checkpoint, spec);
-}
-
 void read_solar(const ConfigFields& config, ModelSpec& spec) {
     config.read_common(spec, {}, {});
     spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
@@ -92,7 +83,8 @@ std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& ten
 const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe",      read_glm4,
                          glm4_parts,           standard_expert, look_for_fused_experts};
 const Family kGlm4vMoe = {
-    "Glm4vMoeForConditionalGeneration", "glm4v_moe", read_glm4v, glm4v_parts, glm4v_expert, look_at_glm4v};
+    "Glm4vMoeForConditionalGeneration", "glm4v_moe", read_glm4v, glm4v_parts, language_model_expert,
+    look_for_fused_language_model};
 const Family kSolarOpen = {"SolarOpenForCausalLM", "solar_open",          read_solar, glm4_parts,
                            standard_expert,        look_for_fused_experts};
 

@@ -127,20 +127,12 @@ std::vector<TensorPart> qwen35_parts(const ModelSpec& spec, const DenseTensor& t
     return in_language_model(spec, qwen35_text_parts(spec, tensor));
 }
 
-ExpertParts qwen35_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    return in_language_model(spec, standard_expert(spec, layer, expert));
-}
-
-void look_at_qwen35(const Checkpoint& checkpoint, ModelSpec& spec) {
-    look_for_language_model(checkpoint, spec);
-    look_for_fused_experts(checkpoint, spec);
-}
-
 }  // namespace
 
 const Family kQwen35Moe = {
-    "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe", read_qwen35, qwen35_parts, qwen35_expert, look_at_qwen35};
-const Family kQwen35MoeText = {"Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", read_qwen35, qwen35_parts,
-                               qwen35_expert,           look_at_qwen35};
+    "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe", read_qwen35, qwen35_parts, language_model_expert,
+    look_for_fused_language_model};
+const Family kQwen35MoeText = {"Qwen3_5MoeForCausalLM", "qwen3_5_moe_text",           read_qwen35, qwen35_parts,
+                               language_model_expert,   look_for_fused_language_model};
 
 }  // namespace offstage::engine
