@@ -41,10 +41,8 @@ inline const engine::LoadRequest& keepCosts(const engine::LoadRequest& request) 
     std::set<kernels::WeightType> formats = {shape.type};
     if (request.quant.experts) formats.insert(*request.quant.experts);
     for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) formats.insert(grid.stored(shape.type, layer));
-    bool all_kept = true;
     for (const kernels::WeightType format : formats) {
         if (CostTable kept; store.load(cost_key(place, format, grid, false), kept)) continue;
-        all_kept = false;
         CostTable table = costs_of(find_hardware_profile("fiddler-env1"), format, grid, form.wants_interleaved());
         table.emulated = false;
         table.measured_at = seconds_since_1970();
@@ -54,7 +52,7 @@ inline const engine::LoadRequest& keepCosts(const engine::LoadRequest& request) 
             if (device || !pinned) store.store(cost_key(place, format, grid, pinned), table);
         }
     }
-    if (!device || all_kept) return request;
+    if (!device) return request;
     const auto step_us = [](std::int64_t n_tokens, std::int64_t past) {
         return 20'000.0 + 10.0 * static_cast<double>(n_tokens) + static_cast<double>(past);
     };
