@@ -49,14 +49,14 @@ PolicyKind Dispatcher::decode_policy() const {
     return trials_.has_value() ? trials_->outlook.policies()[trials_->comparison.way()] : settings_.decode;
 }
 
-void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill, bool drafts) {
+void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill, std::size_t n_drafted) {
     n_tokens_ = n_tokens;
     prefill_ = prefill;
-    drafts_ = drafts;
+    n_drafted_ = n_drafted;
     policy_ = prefill ? settings_.prefill : decode_policy();
     differ_ = looks_ahead_ = false;
     compared_.reset();
-    if (prefill || drafts || !trials_.has_value()) return;
+    if (prefill || n_drafted > 0 || !trials_.has_value()) return;
     const LiveComparison& comparison = trials_->comparison;
     if (comparison.comparing()) {
         const auto& policies = trials_->outlook.policies();
@@ -89,6 +89,7 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.n_tokens = static_cast<std::int32_t>(n_tokens_);
     event.policy = static_cast<std::uint8_t>(policy_);
     event.is_prefill = prefill_ ? 1 : 0;
+    event.n_drafted = static_cast<std::uint8_t>(n_drafted_);
     event.attention_us = static_cast<float>(times.attention_us);
     event.gpu_us = static_cast<float>(times.gpu_us);
     event.copy_us = static_cast<float>(times.copy_us);
@@ -135,7 +136,7 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
 
 void Dispatcher::end_step(double step_us) {
     recorder_->add_step(step_us, !prefill_);
-    if (!prefill_ && !drafts_) {
+    if (!prefill_ && n_drafted_ == 0) {
         const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
         const bool policies_next = trials_.has_value() && (trials_->comparison.comparing() || looks_ahead_);
         if (trials_.has_value() && !loading_compared) compare_policies(step_us);

@@ -70,8 +70,8 @@ class Dispatcher {
     }
 
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
-    // drafts: in decode some of them are drafted, so that its time is no other's measure.
-    void begin_step(std::int64_t n_tokens, bool prefill, bool drafts = false);
+    // n_drafted: the last of them, in decode; the step's time is then no other's measure.
+    void begin_step(std::int64_t n_tokens, bool prefill, std::size_t n_drafted = 0);
     // Valid until the next call.
     Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere = {},
                        std::int64_t layer = -1);
@@ -126,7 +126,7 @@ class Dispatcher {
     std::uint64_t step_ = 0;
     std::int64_t n_tokens_ = 0;
     bool prefill_ = false;
-    bool drafts_ = false;
+    std::size_t n_drafted_ = 0;
     bool looks_ahead_ = false;            // this step is part of the forecast
     std::optional<PolicyKind> compared_;  // in this step with the policy in force
     bool differ_ = false;                 // the two's schedules, in this step

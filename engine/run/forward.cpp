@@ -278,7 +278,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
     set_sum_order(many ? SumOrder::kMany : has_draft(segments) ? SumOrder::kAlone : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
-    dispatcher_.begin_step(n_tokens, is_prefill(segments), has_draft(segments));
+    dispatcher_.begin_step(n_tokens, is_prefill(segments), segments[0].n_drafted);
     Outcome outcome = Outcome::kFailed;
     try {
         outcome = run_layers(segments, n_tokens, wanted, stop, chooser);

@@ -63,6 +63,7 @@ struct LayerEvent : LayerCounts {
     std::int32_t n_tokens = 0;
     std::uint8_t policy = 0;  // PolicyKind
     std::uint8_t is_prefill = 0;
+    std::uint8_t n_drafted = 0;                 // the last of n_tokens (DraftMode)
     std::uint16_t n_assignments = 0;            // experts used; their entries are Recorder::assignments
     std::uint32_t first_assignment = 0;         // place in the recorder's ring of assignments
     float attention_us = 0;                     // from the layer's begin to the router's answer

@@ -4435,6 +4435,15 @@
         <source>1 byte</source>
         <translation>1 Byte</translation>
     </message>
+    <message>
+        <source>%1 tokens a step</source>
+        <translation>%1 Token je Schritt</translation>
+    </message>
+    <message>
+        <source>Drafts: %1 of %2 tokens were right, %3 tokens a step; steps called %4 more experts.</source>
+        <comment>number, number, number, share</comment>
+        <translation>Entwürfe: %1 von %2 Token waren richtig, %3 Token je Schritt; die Schritte riefen %4 mehr Experten auf.</translation>
+    </message>
 </context>
 <context>
     <name>HelpAnswers</name>
@@ -12575,6 +12584,10 @@ bei 32k</translation>
     <message>
         <source>A click keeps this open</source>
         <translation>Ein Klick hält dies offen</translation>
+    </message>
+    <message>
+        <source>Drafted, and right: no step of its own</source>
+        <translation>Entworfen und richtig: kein eigener Schritt</translation>
     </message>
 </context>
 <context>

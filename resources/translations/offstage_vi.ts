@@ -4435,6 +4435,15 @@
         <source>1 byte</source>
         <translation>1 byte</translation>
     </message>
+    <message>
+        <source>%1 tokens a step</source>
+        <translation>%1 token mỗi bước</translation>
+    </message>
+    <message>
+        <source>Drafts: %1 of %2 tokens were right, %3 tokens a step; steps called %4 more experts.</source>
+        <comment>number, number, number, share</comment>
+        <translation>Bản nháp: %1 trên %2 token đúng, %3 token mỗi bước; các bước gọi thêm %4 chuyên gia.</translation>
+    </message>
 </context>
 <context>
     <name>HelpAnswers</name>
@@ -12552,6 +12561,10 @@ at 32k</source>
     <message>
         <source>A click keeps this open</source>
         <translation>Nhấp để giữ cửa sổ này mở</translation>
+    </message>
+    <message>
+        <source>Drafted, and right: no step of its own</source>
+        <translation>Được dự thảo và đúng: không cần bước riêng</translation>
     </message>
 </context>
 <context>

@@ -68,6 +68,17 @@ GenerationRequest asked(int which, int n_tokens, float temperature) {
     return one;
 }
 
+// The drafted tokens of the steps since event `next`, by the first layer's events.
+std::int64_t draftedSince(std::uint64_t& next, const LocalSession& session) {
+    std::int64_t n = 0;
+    for (;;) {
+        const LayerEvents events = session.layer_events(next);
+        if (events.events.empty()) return n;
+        for (const LayerEvent& event : events.events) n += event.layer == 0 ? event.n_drafted : 0;
+        next = events.first + events.events.size();
+    }
+}
+
 // Answers with drafts, and the turns after them, beside those without.
 void compareWithPlain(const LoadRequest& load, int n_tokens) {
     LocalSession plain, drafting;
@@ -82,6 +93,7 @@ void compareWithPlain(const LoadRequest& load, int n_tokens) {
         answers.add(requests.back().prompt_ids, expected.back().tokens);
     }
     openSessions(answers.in(load), {&drafting});
+    std::uint64_t next_event = 0;
     for (const int percent : {0, 50, 90, 100}) {
         answers.set_share(percent);
         drafting.reset_conversation();
@@ -103,6 +115,7 @@ void compareWithPlain(const LoadRequest& load, int n_tokens) {
             next.sampler.frequency_penalty = 0;
             const GenerationResult one = drafting.generate(next, {}, {}), other = plain.generate(next, {}, {});
             QCOMPARE(one.reused_tokens, other.reused_tokens);
+            QCOMPARE(draftedSince(next_event, drafting), got.drafts.drafted + one.drafts.drafted);
             const QString turn = difference(one, other);
             QVERIFY2(turn.isEmpty(),
                      qPrintable(QStringLiteral("%1 %, turn behind %2: %3").arg(percent).arg(i).arg(turn)));

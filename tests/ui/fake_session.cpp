@@ -295,7 +295,17 @@ class FakeSession : public engine::Session {
             }
             onDelta(delta);
             last = Clock::now();
-            route(1, false);  // the next token: the prompt's step wrote the first one
+            if (n % script.tokensPerStep == 0) {  // the next tokens: the prompt's step wrote the first one
+                route(script.tokensPerStep, false);
+                ++result.drafts.steps;
+            }
+        }
+        if (script.tokensPerStep > 1) {
+            result.drafts.drafted = result.drafts.steps * (script.tokensPerStep - 1);
+            result.drafts.tokens = static_cast<std::int64_t>(result.tokens.size()) - 1;
+            result.drafts.accepted = result.drafts.tokens - result.drafts.steps;
+            result.drafts.expert_calls = 9;
+            result.drafts.more_calls = 1;
         }
         decide(script.decisions);
         return result;
@@ -455,6 +465,7 @@ class FakeSession : public engine::Session {
             event.layer = static_cast<std::int32_t>(layer);
             event.n_tokens = static_cast<std::int32_t>(nTokens);
             event.is_prefill = prompt ? 1 : 0;
+            event.n_drafted = static_cast<std::uint8_t>(prompt ? 0 : nTokens - 1);
             event.policy = 1;
             event.attention_us = 20;
             event.first_assignment = static_cast<std::uint32_t>(m_assignments.size());

@@ -316,6 +316,22 @@ class TestChatController : public QObject {
         QVERIFY(figuresText(figures).contains(QStringLiteral("12.5 tokens/s (simulated)")));
     }
 
+    void figures_haveTheTokensOfAStepWhereSomeWereDrafted() {
+        test::Script script;
+        script.tokensPerStep = 2;
+        Fixture f({}, script);
+        QVERIFY(f.load());
+        QVERIFY(f.chat->send(QStringLiteral("a")));
+        QVERIFY(f.settled());
+        QVERIFY(figuresText(*f.last().figures).endsWith(QStringLiteral(" · 1.67 tokens a step")));
+        const AnswerFigures& figures = *f.last().figures;
+        QCOMPARE(draftsText(figures.drafted, figures.accepted, figures.tokensPerStep, figures.moreExperts),
+                 QStringLiteral(
+                     "Drafts: 4 of 6 tokens were right, 1.67 tokens a step; steps called 12.5 % more experts."));
+        QVERIFY(draftsText(0, 0, 1, 0).isEmpty());
+        QVERIFY(!figuresText({}).contains(QStringLiteral("step")));
+    }
+
     // ------------------------------------------------- several conversations, one engine
 
     void secondConversation_waitsInTheQueue() {

@@ -58,7 +58,7 @@ class TestHistoryStore : public QObject {
         m.state = Message::State::Failed;
         m.note = QStringLiteral("note");
         m.createdMs = 1'700'000'000'123;
-        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125, 0.003, true};
+        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125, 0.003, true, 40, 30, 1.75, 0.25};
         m.edited = true;
         Message cut = prompt(QStringLiteral("from here on"), 9);
         cut.id = 10;
@@ -98,6 +98,10 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->theta, 0.125);
         QCOMPARE(back.figures->thetaLoss, 0.003);
         QVERIFY(back.figures->acceptsGuesses);
+        QCOMPARE(back.figures->drafted, 40);
+        QCOMPARE(back.figures->accepted, 30);
+        QCOMPARE(back.figures->tokensPerStep, 1.75);
+        QCOMPARE(back.figures->moreExperts, 0.25);
         QVERIFY(back.edited);
         QCOMPARE(store.largestId(), MessageId(11));
     }

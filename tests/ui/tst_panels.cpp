@@ -17,6 +17,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/dispatch_view.h"
 #include "ui/panels/expert_actions.h"
@@ -502,6 +503,32 @@ class TestPanels : public QObject {
         for (const auto& row : b.dispatch->bars().rows()) {
             QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
         }
+    }
+
+    void dispatch_saysWhatDraftsGain() {
+        test::Script script = onDevice();
+        test::ThreePanels plain(script);
+        plain.load();
+        plain.answer();
+        QVERIFY(!hiddenOf(*plain.dispatch).contains(QStringLiteral("Drafts")));
+        script.tokensPerStep = 3;
+        test::ThreePanels b(script);
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 9));
+        showMeanOf(*b.dispatch, 0);
+        const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
+        QCOMPARE(step->tokens(), 3);
+        QCOMPARE(step->drafted(), 2);
+        double called = 0;
+        for (const auto& event : step->layers) {
+            called += event.n_assignments;
+        }
+        const double more = called / (8 * 2) - 1;
+        QVERIFY(more > 0);
+        QVERIFY2(hiddenOf(*b.dispatch).endsWith(draftsText(2, 2, 3, more)), qPrintable(hiddenOf(*b.dispatch)));
+        showMeanOf(*b.dispatch, 16);
+        QVERIFY(hiddenOf(*b.dispatch).contains(QRegularExpression(QStringLiteral("Drafts: [0-9]+ of 3[02] tokens were right"))));
     }
 
     // CORM's table 3, for the tokens of the bars.

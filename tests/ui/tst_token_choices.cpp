@@ -209,6 +209,25 @@ class TestTokenChoices : public QObject {
         QVERIFY(!tip.isVisible());
     }
 
+    void aDraftedToken_saysSo() {
+        test::Script script;
+        script.tokensPerStep = 2;
+        test::WindowFixture f(script);
+        f.openAndWait();
+        action(f, kSwitch)->trigger();
+        answer(f);
+        MessageBody& body = bodyOf(f, f.last().id);
+        const TokenChoicesTip& tip = test::part<TokenChoicesView>(*f.window).tip();
+        // The prompt's step writes the first one, the next step the second and the third.
+        for (const auto& [place, isDrafted] : {std::pair(1, false), std::pair(5, false), std::pair(9, true)}) {
+            point(body, place);
+            QTRY_VERIFY(tip.isVisible());
+            QTRY_COMPARE(tip.accessibleDescription().contains(QStringLiteral("Drafted")), isDrafted);
+        }
+        test::picture(test::part<TokenChoicesView>(*f.window).tip(), QStringLiteral("drafted tip"),
+                      {tip.sizeHint().width()}, tip.sizeHint().height());
+    }
+
     void aRival_isABranch() {
         test::WindowFixture f;
         f.openAndWait();

@@ -483,7 +483,11 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
                                   m_engine.model() && m_engine.model()->emulated,
                                   m_engine.answerTheta().theta,
                                   m_engine.answerTheta().loss,
-                                  m_engine.answerTheta().accepts_guesses()};
+                                  m_engine.answerTheta().accepts_guesses(),
+                                  result.drafts.drafted,
+                                  result.drafts.accepted,
+                                  result.drafts.tokens_per_step(),
+                                  result.drafts.more_experts()};
     });
     if (contextIsFull) {
         const qint64 tokens = contextInForce(m_engine);

@@ -180,12 +180,16 @@ void MessageFooter::refreshFigures(bool shown) {
         const QString figures = hasFigures() ? figuresText(*m_message.figures) : QString();
         const bool isSimulated = hasFigures() && m_message.figures->emulated;
         m_figures->setVisible(hasFigures() && shown);
+        const QString drafts = hasFigures()
+                                   ? draftsText(m_message.figures->drafted, m_message.figures->accepted,
+                                                m_message.figures->tokensPerStep, m_message.figures->moreExperts)
+                                   : QString();
         describe(
             *m_figures, tr("Figures of this answer: %1").arg(figures),
             (isSimulated ? tr("%1\nSimulated: what the emulated device would reach, worked out from its datasheet; "
                               "the text came at another speed here.\nClick for the timeline of its tokens")
                          : tr("%1\nClick for the timeline of its tokens"))
-                .arg(figures));
+                .arg(drafts.isEmpty() ? figures : figures + u'\n' + drafts));
     }
 }
 

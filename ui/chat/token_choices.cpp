@@ -98,7 +98,7 @@ void TokenChoices::add(MessageId message, int textOffset, const StreamedText& pi
     int begin = textOffset;
     for (const StreamedChoice& one : piece.choices) {
         const int end = one.isThinking ? begin : textOffset + one.end;
-        append(tokens, {begin, end, one.isThinking, one.choice});
+        append(tokens, {begin, end, one.isThinking, one.choice, one.isDrafted});
         begin = end;
     }
     trim(message);
@@ -134,6 +134,7 @@ void TokenChoices::addBranch(MessageId branch, MessageId message, int index, eng
     }
     const std::vector<ChosenToken>& from = *m_tokens.constFind(message);
     ChosenToken last = from[static_cast<std::size_t>(index)];
+    last.isDrafted = false;
     const engine::TokenProbability before = last.choice.chosen;
     last.choice.chosen = *rivalOf(last, rival);
     // The token that was there is an alternative now.

@@ -21,6 +21,7 @@ struct ChosenToken {
     int end = 0;
     bool isThinking = false;  // in the thought before the answer
     engine::TokenChoice choice = {};
+    bool isDrafted = false;  // in the step of the token before it
 
     engine::TokenId id() const { return choice.chosen.token; }
     double probability() const;

@@ -58,7 +58,8 @@ void TokenChoicesTip::showFor(const ChosenToken& token, const QRect& beside) {
     for (const engine::TokenProbability& rival : token.rivals()) {
         add(rival, false);
     }
-    setAccessibleDescription(rows().join(QStringLiteral(", ")));
+    m_isDrafted = token.isDrafted;
+    setAccessibleDescription((m_isDrafted ? rows() << notes().constFirst() : rows()).join(QStringLiteral(", ")));
     const QSize size = sizeHint();
     resize(size);
     const QScreen* screen = parentWidget()->screen();
@@ -131,9 +132,15 @@ QStringList TokenChoicesTip::rows() const {
     return out;
 }
 
-QString TokenChoicesTip::hint() const {
-    const bool any = std::any_of(m_rows.begin(), m_rows.end(), [](const Row& row) { return row.isOffered; });
-    return !any ? QString() : m_isPinned ? tr("A click on one goes on from it") : tr("A click keeps this open");
+QStringList TokenChoicesTip::notes() const {
+    QStringList out;
+    if (m_isDrafted) {
+        out += tr("Drafted, and right: no step of its own");
+    }
+    if (std::any_of(m_rows.begin(), m_rows.end(), [](const Row& row) { return row.isOffered; })) {
+        out += m_isPinned ? tr("A click on one goes on from it") : tr("A click keeps this open");
+    }
+    return out;
 }
 
 QRect TokenChoicesTip::rowRect(int row) const {
@@ -149,12 +156,16 @@ QSize TokenChoicesTip::sizeHint() const {
         text = std::max(text, metrics.horizontalAdvance(row.text));
         number = std::max(number, metrics.horizontalAdvance(row.number));
     }
-    // As wide for either hint: a click on the token moves nothing.
-    const int hints = hint().isEmpty() ? 0
-                                       : std::max(fontMetrics().horizontalAdvance(tr("A click on one goes on from it")),
-                                                  fontMetrics().horizontalAdvance(tr("A click keeps this open")));
-    const int lines = static_cast<int>(m_rows.size()) + (hints > 0 ? 1 : 0);
-    return {2 * kTipPad + std::max(text + kTipGap + kTipBar + kTipGap + number, hints),
+    int wide = 0;
+    QStringList all = notes();
+    if (!all.isEmpty()) {  // as wide for either of the last: a click on the token moves nothing
+        all << tr("A click on one goes on from it") << tr("A click keeps this open");
+    }
+    for (const QString& note : std::as_const(all)) {
+        wide = std::max(wide, fontMetrics().horizontalAdvance(note));
+    }
+    const int lines = static_cast<int>(m_rows.size() + notes().size());
+    return {2 * kTipPad + std::max(text + kTipGap + kTipBar + kTipGap + number, wide),
             2 * kTipPad + lines * (metrics.height() + 4) + kTipChosenGap};
 }
 
@@ -196,8 +207,10 @@ void TokenChoicesTip::paintEvent(QPaintEvent*) {
     }
     painter.setFont(font());
     painter.setPen(colours.muted);
-    painter.drawText(rowRect(static_cast<int>(m_rows.size())).adjusted(kTipPad - 1, 0, 0, 0),
-                     Qt::AlignVCenter | Qt::AlignLeft, hint());
+    int line = static_cast<int>(m_rows.size());
+    for (const QString& note : notes()) {
+        painter.drawText(rowRect(line++).adjusted(kTipPad - 1, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, note);
+    }
 }
 
 // ---------------------------------------------------------------- in the conversation

@@ -50,11 +50,12 @@ class TokenChoicesTip : public QFrame {
     };
     int rowAt(QPoint at) const;  // -1: none that is offered
     void mark(int row);
-    QString hint() const;
+    QStringList notes() const;  // below the rows
 
     QList<Row> m_rows;
     int m_marked = -1;
     bool m_isPinned = false;
+    bool m_isDrafted = false;
 };
 
 // Shows TokenChoices in the conversation: at the token under the pointer or picked by

@@ -36,6 +36,7 @@ struct StreamedChoice {
     int end = 0;  // as TokenMark::end
     bool isThinking = false;
     engine::TokenChoice choice;
+    bool isDrafted = false;  // the step of the token before it wrote it
 };
 
 // The output since the last one: several deltas of the engine, joined.

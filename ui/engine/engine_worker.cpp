@@ -86,6 +86,7 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         int length = 0;  // of `waiting`, in QString's characters
         qint64 textTokens = 0;
         StreamedText piece;
+        std::optional<std::uint64_t> lastStep;
         QElapsedTimer sinceLast;
         const auto flush = [&] {
             piece.text = QString::fromStdString(waiting);
@@ -122,7 +123,9 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
                 }
             }
             if (delta.choice) {
-                piece.choices.push_back({length, delta.is_thinking, *delta.choice});
+                const bool isDrafted = lastStep == delta.step;
+                piece.choices.push_back({length, delta.is_thinking, *delta.choice, isDrafted});
+                lastStep = delta.step;
             }
             piece.tokens = delta.n_tokens;
             piece.tokensPerSecond = delta.decode_tokens_per_s;

@@ -165,6 +165,9 @@ QStringList figureParts(const AnswerFigures& figures) {
         in += Format::tr(" (%1 reused)").arg(QLocale().toString(figures.tokensReused));
     }
     parts << in + Format::tr(", %1 out").arg(QLocale().toString(figures.tokensOut));
+    if (figures.drafted > 0) {
+        parts << Format::tr("%1 tokens a step").arg(QLocale().toString(figures.tokensPerStep, 'f', 2));
+    }
     const engine::ThetaChoice theta(
         figures.theta, figures.thetaLoss,
         figures.acceptsGuesses ? engine::NeuronGuesses::kAccept : engine::NeuronGuesses::kCorrect);
@@ -176,6 +179,17 @@ QStringList figureParts(const AnswerFigures& figures) {
 
 QString figuresText(const AnswerFigures& figures) {
     return figureParts(figures).join(QStringLiteral(" · "));
+}
+
+QString draftsText(qint64 drafted, qint64 accepted, double tokensPerStep, double moreExperts) {
+    if (drafted == 0) {
+        return {};
+    }
+    const QLocale locale;
+    return Format::tr("Drafts: %1 of %2 tokens were right, %3 tokens a step; steps called %4 more experts.",
+                      "number, number, number, share")
+        .arg(locale.toString(accepted), locale.toString(drafted), locale.toString(tokensPerStep, 'f', 2),
+             percentText(moreExperts));
 }
 
 QString thoughtText(const Thought& thought, bool goesOn) {

@@ -41,6 +41,8 @@ QString thetaText(const engine::ThetaChoice& theta);
 // {"first token 120 ms", "37.5 tokens/s (measured)", "34 in, 120 out"}; without a time and a
 // speed that are not known.
 QStringList figureParts(const AnswerFigures& figures);
+// What drafted tokens gained, and cost; empty where there were none.
+QString draftsText(qint64 drafted, qint64 accepted, double tokensPerStep, double moreExperts);
 QString figuresText(const AnswerFigures& figures);  // joined: "first token 120 ms · 37.5 tokens/s (measured) · ..."
 // "Thought for 12 s, 240 tokens"; during the thought "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);

@@ -48,6 +48,10 @@ QJsonObject toJson(const AnswerFigures& figures) {
             {QStringLiteral("tokens_in"), figures.tokensIn},
             {QStringLiteral("tokens_reused"), figures.tokensReused},
             {QStringLiteral("tokens_out"), figures.tokensOut},
+            {QStringLiteral("drafted"), figures.drafted},
+            {QStringLiteral("accepted"), figures.accepted},
+            {QStringLiteral("tokens_per_step"), figures.tokensPerStep},
+            {QStringLiteral("more_experts"), figures.moreExperts},
             {QStringLiteral("emulated"), figures.emulated ? 1 : 0},
             {QStringLiteral("theta"), figures.theta},
             {QStringLiteral("theta_loss"), figures.thetaLoss},
@@ -61,6 +65,10 @@ AnswerFigures figuresFrom(const QJsonObject& json) {
     figures.tokensIn = json[QLatin1String("tokens_in")].toInteger();
     figures.tokensReused = json[QLatin1String("tokens_reused")].toInteger();
     figures.tokensOut = json[QLatin1String("tokens_out")].toInteger();
+    figures.drafted = json[QLatin1String("drafted")].toInteger();
+    figures.accepted = json[QLatin1String("accepted")].toInteger();
+    figures.tokensPerStep = json[QLatin1String("tokens_per_step")].toDouble();
+    figures.moreExperts = json[QLatin1String("more_experts")].toDouble();
     figures.emulated = json[QLatin1String("emulated")].toInteger() != 0;
     figures.theta = json[QLatin1String("theta")].toDouble();
     figures.thetaLoss = json[QLatin1String("theta_loss")].toDouble();

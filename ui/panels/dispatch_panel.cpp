@@ -240,7 +240,9 @@ void DispatchPanel::refreshBars() {
     const bool time = amount() == Amount::Time;
     m_bars->setUnit(time ? Unit::Microseconds : Unit::Plain);
     m_bars->setRows(time ? timeRows(m_means) : tokenRows(m_means));
-    m_hidden->setText(hiddenText(steps, hasAccelerator()));
+    QStringList lines = {hiddenText(steps, hasAccelerator()), draftsOf(steps, m_selection.log())};
+    lines.removeAll(QString());
+    m_hidden->setText(lines.join(u'\n'));
     m_hidden->setVisible(!m_hidden->text().isEmpty());
 }
 

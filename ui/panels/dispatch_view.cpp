@@ -315,6 +315,31 @@ QString hiddenText(const std::vector<const LoggedStep*>& steps, bool accelerator
              us(mean.loading_us), us(mean.computing_us), us(mean.overlap_us));
 }
 
+QString draftsOf(const std::vector<const LoggedStep*>& steps, const TokenLog& log) {
+    qint64 n = 0, written = 0, drafted = 0;
+    double called = 0, needed = 0;
+    for (const LoggedStep* step : steps) {
+        const int tokens = step->isPrompt() ? 0 : log.tokenCountOfStep(step->id);
+        if (tokens == 0) {
+            continue;
+        }
+        ++n;
+        written += tokens;
+        drafted += step->drafted();
+        for (const LayerEvent& event : step->layers) {
+            double rows = 0;
+            for (const engine::AssignmentEvent& one : step->assignmentsOf(event)) {
+                rows += one.n_tokens;
+            }
+            called += event.n_assignments;
+            needed += rows / std::max(1, event.n_tokens);
+        }
+    }
+    const double more = needed > 0 ? called / needed - 1 : 0;
+    return n == 0 ? QString()
+                  : draftsText(drafted, written - n, static_cast<double>(written) / static_cast<double>(n), more);
+}
+
 QString leftOutText(const LoggedStep& step) {
     quint64 neurons = 0, active = 0, saved = 0;
     for (const LayerEvent& event : step.layers) {

@@ -231,13 +231,20 @@ std::optional<LoggedToken> TokenLog::tokenAt(MessageId message, int offset) cons
 
 std::optional<LoggedToken> TokenLog::tokenOfStep(StepId id) const {
     for (const auto& tokens : m_tokens) {
-        const auto found =
-            std::partition_point(tokens.begin(), tokens.end(), [id](const LoggedToken& t) { return t.step < id; });
-        if (found != tokens.end() && found->step == id) {
-            return *found;
+        const auto found = std::ranges::equal_range(tokens, id, {}, &LoggedToken::step);
+        if (!found.empty()) {
+            return found.front();
         }
     }
     return std::nullopt;
+}
+
+int TokenLog::tokenCountOfStep(StepId id) const {
+    std::ptrdiff_t n = 0;
+    for (const auto& tokens : m_tokens) {
+        n += std::ranges::ssize(std::ranges::equal_range(tokens, id, {}, &LoggedToken::step));
+    }
+    return static_cast<int>(n);
 }
 
 std::optional<LoggedToken> TokenLog::lastToken() const {

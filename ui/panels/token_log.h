@@ -52,6 +52,7 @@ struct LoggedStep {
     std::span<const engine::FormatRow> formats = engine::format_rows();  // the model's, by AssignmentEvent::format
 
     int layerNumber(int layer) const { return layerNumbers.value(layer, layer); }
+    int drafted() const { return layers.empty() ? 0 : layers.front().n_drafted; }  // of tokens(), the last
     int tokens() const { return layers.empty() ? 0 : layers.front().n_tokens; }
     bool isPrompt() const { return !layers.empty() && layers.front().is_prefill != 0; }
     std::vector<engine::AssignmentEvent> assignmentsOf(const engine::LayerEvent& layer) const;
@@ -100,6 +101,7 @@ class TokenLog : public QObject {
     std::optional<LoggedToken> tokenAt(MessageId message, int offset) const;
     // The first token that this step wrote.
     std::optional<LoggedToken> tokenOfStep(StepId id) const;
+    int tokenCountOfStep(StepId id) const;  // so far
     // The latest token of all answers.
     std::optional<LoggedToken> lastToken() const;
 
