@@ -16,14 +16,15 @@ constexpr int kMostDigits = 16;
 constexpr double kLargest = 9'007'199'254'740'992;  // 2^53, 16 digits
 constexpr std::uint32_t kFirstPlain = 0x20;         // characters before it must be escaped
 
-std::string escaped_text(std::uint32_t character) {
+}  // namespace
+
+std::string JsonGrammar::inside_quotes(std::uint32_t character) const {
     std::string text;
     append_utf8(character, text);
+    if (mark_) return text;
     const std::string quoted = nlohmann::json(text).dump();
     return quoted.substr(1, quoted.size() - 2);
 }
-
-}  // namespace
 
 JsonGrammar::Node JsonGrammar::shared(const char* name, Node (JsonGrammar::*make)()) {
     const auto known = shared_.find(name);
@@ -35,6 +36,7 @@ JsonGrammar::Node JsonGrammar::shared(const char* name, Node (JsonGrammar::*make
 }
 
 JsonGrammar::Node JsonGrammar::make_space() {
+    if (mark_) return builder_.empty();
     const ByteSet blanks = ByteSet().set(' ').set('\t');
     return builder_.optional(
         builder_.choice({builder_.text(" "),
@@ -59,7 +61,11 @@ JsonGrammar::Node JsonGrammar::make_value() {
 }
 
 JsonGrammar::Node JsonGrammar::make_object() {
-    const Node any = member(any_string(), any_value());
+    ByteSet letters;
+    for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"))
+        letters.set(static_cast<unsigned char>(c));
+    const Node name = mark_ ? builder_.repeat(builder_.bytes(letters), 1, GrammarBuilder::kNoLimit) : any_string();
+    const Node any = member(name, any_value());
     const Node more = builder_.repeat(builder_.sequence({comma(), any}), 0, GrammarBuilder::kNoLimit);
     return enclosed("{", builder_.optional(builder_.sequence({any, more})), "}");
 }
@@ -83,13 +89,14 @@ JsonGrammar::Node JsonGrammar::escape() {
 }
 
 JsonGrammar::Node JsonGrammar::plain_character(const std::vector<CharacterRange>& besides) {
-    std::vector<CharacterRange> out = {{0, kFirstPlain - 1}, {'"', '"'}, {'\\', '\\'}};
+    std::vector<CharacterRange> out;
+    if (!mark_) out = {{0, kFirstPlain - 1}, {'"', '"'}, {'\\', '\\'}};
     out.insert(out.end(), besides.begin(), besides.end());
     return builder_.characters(other_characters(std::move(out)));
 }
 
 JsonGrammar::Node JsonGrammar::make_character() {
-    return builder_.choice({plain_character({}), escape()});
+    return mark_ ? plain_character({}) : builder_.choice({plain_character({}), escape()});
 }
 
 // Any number of characters are one rule: a token within it needs no look at its caller.
@@ -103,10 +110,30 @@ JsonGrammar::Node JsonGrammar::string(int least, int most) {
 }
 
 JsonGrammar::Node JsonGrammar::string_of(const std::string& value) {
-    return builder_.text(nlohmann::json(value).dump());
+    return mark_ ? quoted(builder_.text(value)) : builder_.text(nlohmann::json(value).dump());
+}
+
+JsonGrammar::Node JsonGrammar::name(const std::string& of_member) {
+    const bool is_bare = mark_ && !of_member.empty() && of_member.find_first_of(": \t\n\r") == std::string::npos;
+    return is_bare ? builder_.text(of_member) : string_of(of_member);
+}
+
+JsonGrammar::Node JsonGrammar::literal(const nlohmann::ordered_json& value) {
+    if (!mark_ || value.is_primitive()) {
+        return mark_ && value.is_string() ? string_of(value.get<std::string>()) : builder_.text(value.dump());
+    }
+    std::vector<Node> parts = {builder_.text(value.is_array() ? "[" : "{")};
+    for (const auto& item : value.items()) {
+        if (parts.size() > 1) parts.push_back(builder_.text(","));
+        if (value.is_object()) parts.push_back(builder_.sequence({name(item.key()), builder_.text(":")}));
+        parts.push_back(literal(item.value()));
+    }
+    parts.push_back(builder_.text(value.is_array() ? "]" : "}"));
+    return builder_.sequence(std::move(parts));
 }
 
 JsonGrammar::Node JsonGrammar::characters(std::span<const CharacterRange> ranges) {
+    if (mark_) return builder_.characters(std::vector(ranges.begin(), ranges.end()));
     std::vector<CharacterRange> plain;
     std::vector<Node> parts;
     const auto has = [&](std::uint32_t c) {
@@ -116,7 +143,7 @@ JsonGrammar::Node JsonGrammar::characters(std::span<const CharacterRange> ranges
     for (std::uint32_t c = 0; c < 0x80; ++c) {
         if (!has(c)) continue;
         if (c < kFirstPlain || c == '"' || c == '\\') {
-            parts.push_back(builder_.text(escaped_text(c)));
+            parts.push_back(builder_.text(inside_quotes(c)));
         } else {
             plain.emplace_back(c, c);
         }
@@ -143,7 +170,7 @@ JsonGrammar::Node JsonGrammar::other_rest(const std::vector<std::string>& values
     if (values[begin].size() == at) {
         ++begin;
     } else {
-        parts.push_back(builder_.text("\""));
+        parts.push_back(quote());
     }
     while (begin < end) {
         std::size_t next = at;
@@ -154,18 +181,18 @@ JsonGrammar::Node JsonGrammar::other_rest(const std::vector<std::string>& values
         used.emplace_back(c, c);
         const GrammarBuilder::Rule rest = builder_.new_rule("other key");
         builder_.define(rest, other_rest(values, begin, last, next));
-        parts.push_back(builder_.sequence({builder_.text(escaped_text(c)), builder_.call(rest)}));
+        parts.push_back(builder_.sequence({builder_.text(inside_quotes(c)), builder_.call(rest)}));
         begin = last;
     }
     parts.push_back(builder_.sequence(
-        {plain_character(used), builder_.repeat(make_character(), 0, GrammarBuilder::kNoLimit), builder_.text("\"")}));
+        {plain_character(used), builder_.repeat(make_character(), 0, GrammarBuilder::kNoLimit), quote()}));
     return builder_.choice(std::move(parts));
 }
 
 JsonGrammar::Node JsonGrammar::string_except(std::vector<std::string> values) {
     if (values.empty()) return any_string();
     std::sort(values.begin(), values.end());
-    return builder_.sequence({builder_.text("\""), other_rest(values, 0, values.size(), 0)});
+    return builder_.sequence({quote(), other_rest(values, 0, values.size(), 0)});
 }
 
 // ---------------------------------------------------------------- numbers

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,11 +14,13 @@ namespace offstage::engine {
 
 // The parts of JSON, for grammars. Between values there is no white space, a blank, or a
 // line end and up to 20 blanks. Characters are written as they are where JSON allows it.
+// With a mark it is the form that Gemma's calls have: texts as they are between two marks,
+// names of members without, and no white space.
 class JsonGrammar {
   public:
     using Node = GrammarBuilder::Node;
 
-    explicit JsonGrammar(GrammarBuilder& builder) : builder_(builder) {}
+    explicit JsonGrammar(GrammarBuilder& builder, std::optional<Node> mark = {}) : builder_(builder), mark_(mark) {}
 
     GrammarBuilder& builder() { return builder_; }
     Node any_value() { return shared("value", &JsonGrammar::make_value); }
@@ -37,6 +40,8 @@ class JsonGrammar {
     Node string_of_pattern(std::string_view pattern);
     Node string_of(const std::string& value);
     Node string_except(std::vector<std::string> values);
+    Node name(const std::string& of_member);
+    Node literal(const nlohmann::ordered_json& value);
 
     // Numbers between the bounds, or without one.
     struct Bounds {
@@ -58,7 +63,9 @@ class JsonGrammar {
     Node escape();
     Node plain_character(const std::vector<CharacterRange>& besides);
     Node characters(std::span<const CharacterRange> ranges);
-    Node quoted(Node inside) { return builder_.sequence({builder_.text("\""), inside, builder_.text("\"")}); }
+    Node quote() { return mark_ ? *mark_ : builder_.text("\""); }
+    Node quoted(Node inside) { return builder_.sequence({quote(), inside, quote()}); }
+    std::string inside_quotes(std::uint32_t character) const;
     Node other_rest(const std::vector<std::string>& values, std::size_t begin, std::size_t end, std::size_t at);
 
     Node one_of(char first, char last);
@@ -73,6 +80,7 @@ class JsonGrammar {
     std::optional<Node> magnitudes(const Bounds& bounds, bool is_integer);
 
     GrammarBuilder& builder_;
+    const std::optional<Node> mark_;
     std::map<std::string, GrammarBuilder::Rule> shared_;
 };
 

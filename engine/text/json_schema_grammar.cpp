@@ -368,7 +368,7 @@ JsonSchemaGrammar::Node JsonSchemaGrammar::values(const Json& schema, const Json
     for (const Json& value : list) {
         const bool fits = types.empty() || std::any_of(types.begin(), types.end(),
                                                        [&](const std::string& type) { return has_type(value, type); });
-        if (fits) parts.push_back(builder_.text(value.dump()));
+        if (fits) parts.push_back(json_.literal(value));
     }
     if (parts.empty()) refuse_contradiction(at);
     return builder_.choice(std::move(parts));
@@ -476,7 +476,7 @@ JsonSchemaGrammar::Node JsonSchemaGrammar::object(const Json& schema, const std:
         const bool is_needed = needed.erase(name) > 0;
         names.push_back(name);
         if (its == false && !is_needed) return;  // must not be there
-        list.push_back({json_.member(json_.string_of(name), in_rule(its, place)), is_needed});
+        list.push_back({json_.member(json_.name(name), in_rule(its, place)), is_needed});
     };
     for (const auto& [name, its] : properties->items()) add(name, its, at + "/properties/" + in_pointer(name));
     for (const std::string& name : std::set<std::string>(needed)) {

@@ -10,6 +10,9 @@
 namespace offstage::engine {
 namespace {
 
+// Keywords that say of what type a value is.
+constexpr const char* kTypes[] = {"type", "$ref", "allOf", "anyOf", "oneOf", "const", "enum"};
+
 class CallGrammar {
   public:
     using Node = GrammarBuilder::Node;
@@ -86,7 +89,9 @@ class CallGrammar {
         static const ToolDefinitions kAny = {{"type", "object"}};
         const std::string name = tool["name"].get<std::string>();
         const auto given = tool.find("parameters");
-        const ToolDefinitions& schema = given == tool.end() || given->is_null() || given->empty() ? kAny : *given;
+        ToolDefinitions schema = given == tool.end() || given->is_null() || given->empty() ? kAny : *given;
+        const auto says = [&](const char* keyword) { return schema.contains(keyword); };
+        if (std::none_of(std::begin(kTypes), std::end(kTypes), says)) schema["type"] = "object";
         const auto arguments = [&] { return JsonSchemaGrammar(values_, schema).value(); };
         Node body = 0;
         switch (format_.kind) {
@@ -112,6 +117,9 @@ class CallGrammar {
             }
             case Kind::kTagged:
                 body = tagged(name, schema);
+                break;
+            case Kind::kGemma:
+                body = builder_.sequence({builder_.text("call:" + name), arguments()});
                 break;
             default:  // kHarmony
                 return builder_.sequence(
@@ -194,7 +202,8 @@ class CallGrammar {
     const ToolCallFormat& format_;
     const ThinkingFormat& thinking_;
     GrammarBuilder builder_;
-    JsonGrammar values_{builder_};
+    JsonGrammar values_{builder_,
+                        format_.kind == Kind::kGemma ? std::optional(marker(format_.inner.front())) : std::nullopt};
     std::map<std::string, GrammarBuilder::Rule> texts_;
 };
 
@@ -204,8 +213,7 @@ std::optional<Grammar> tool_call_grammar(const ToolCallFormat& format, const Thi
                                          const ToolDefinitions& tools, std::string_view only, bool is_parallel,
                                          bool or_text, const Grammar* form) {
     const bool is_harmony = format.kind == ToolCallFormat::Kind::kHarmony;
-    const bool can_be = format.any() && format.kind != ToolCallFormat::Kind::kGemma &&
-                        (!or_text || form != nullptr || is_harmony || format.opening().token >= 0) &&
+    const bool can_be = format.any() && (!or_text || form != nullptr || is_harmony || format.opening().token >= 0) &&
                         (!is_harmony || thinking.kind == ThinkingFormat::Kind::kHarmony);
     std::vector<const ToolDefinitions*> wanted;
     for (const auto& tool : tools) {
