@@ -113,6 +113,7 @@ void declare_bench(CLI::App& command, BenchOptions& options) {
                     "nothing; experts are drawn from --profile",
                     "speculative loading guesses an expert right");
     add_compute_options(command, options.model);
+    add_drafts_option(command, options.model, engine::DraftMode::kOff);
     add_json_option(command, options.model.json);
 }
 
@@ -159,6 +160,10 @@ nlohmann::ordered_json to_json(const engine::BenchResult& r, const engine::Model
         json["host_us_per_token"][engine::HostTimes::kNames[i]] = r.host_us[i];
     }
     for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
+    if (r.drafts) {
+        json["drafts"] = drafts_json(r.drafts->drafts);
+        ADD_FIELDS(json["drafts"], *r.drafts, tokens_per_s, plain_tokens_per_s);
+    }
     return json;
 }
 
@@ -197,6 +202,14 @@ void print_text(const engine::BenchResult& r, const engine::ModelSummary& summar
     }
     std::printf("medians of %d repeats, %d dropped%s\n", r.repeats, r.dropped_repeats, theta_label(summary).c_str());
     for (const engine::ThetaGain& row : r.thetas) std::printf("%s\n", to_text(row).c_str());
+    if (r.drafts) {
+        const engine::DraftReport& drafts = r.drafts->drafts;
+        std::printf(
+            "greedy with drafts: %.2f tokens/s beside %.2f without, %.2f tokens a step, %lld of %lld drafted "
+            "ones accepted\n",
+            r.drafts->tokens_per_s, r.drafts->plain_tokens_per_s, drafts.tokens_per_step(),
+            static_cast<long long>(drafts.accepted), static_cast<long long>(drafts.drafted));
+    }
     print_notes(summary);
     if (!r.note.empty()) std::printf("%s\n", r.note.english().c_str());
 }

@@ -60,15 +60,6 @@ nlohmann::ordered_json to_json(const engine::SamplerSettings& sampler) {
             {"repeat_window", sampler.repeat_window}};
 }
 
-nlohmann::ordered_json to_json(const engine::DraftReport& drafts) {
-    nlohmann::ordered_json json;
-    ADD_FIELDS(json, drafts, steps, tokens, drafted, accepted);
-    json["accepted_share"] = drafts.accepted_share();
-    json["tokens_per_step"] = drafts.tokens_per_step();
-    json["more_experts"] = drafts.more_experts();
-    return json;
-}
-
 // On the accelerator; on the CPU all that are in RAM.
 std::int64_t resident_experts(const engine::Snapshot& now) {
     const engine::Place place = now.vram.total > 0 ? engine::Place::kDevice : engine::Place::kRam;
@@ -100,7 +91,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
     ADD_FIELDS(json, device, dispatch_overhead, decision_overhead);
     json["overheads_are"] = model.emulated ? "measured, of accounted step times" : "measured, of measured step times";
     ADD_FIELDS(json, device, guessed_copies, used_guesses, admissions, median_step_s, longest_step_s);
-    json["drafts"] = to_json(result.drafts);
+    json["drafts"] = drafts_json(result.drafts);
     json["mean_bits"] = now.mean_bits;
     json["notes"] = engine::english(model.notes);
     for (const engine::Message& note : result.notes) json["notes"].push_back(note.english());

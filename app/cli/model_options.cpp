@@ -157,12 +157,22 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
-void add_drafts_option(CLI::App& command, ModelOptions& options) {
-    options.drafts = engine::DraftMode::kAuto;
-    add_parsed(command, "--drafts", options.drafts, engine::parse_drafts,
-               "Up to 4 further tokens at a step, drafted from what the conversation said before (prompt lookup): off, "
-               "always, or auto (while live tokens show a gain). The answer is the same. Unless given: auto")
+void add_drafts_option(CLI::App& command, ModelOptions& options, engine::DraftMode mode) {
+    options.drafts = mode;
+    const bool is_bench = mode == engine::DraftMode::kOff;  // which has no tokens to compare
+    add_parsed(
+        command, "--drafts", options.drafts, engine::parse_drafts,
+        std::string("Up to 4 further tokens at a step, drafted from what the conversation said before (prompt lookup), "
+                    "by the model's own layer for that where its files have one") +
+            (is_bench ? "" : ", or by --draft-model") +
+            ": off, always, or auto (while live tokens show a gain). The answer is the same. Unless given: " +
+            std::string(engine::name_of(mode)))
         ->check(CLI::IsMember({"off", "auto", "always"}));
+    if (is_bench) return;
+    command
+        .add_option("--draft-model", options.draft_model,
+                    "A smaller model with the same tokens, which drafts on the CPU. --ram does not count its memory")
+        ->type_name("PATH");
 }
 
 void add_sparse_options(CLI::App& command, ModelOptions& options) {

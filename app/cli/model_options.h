@@ -42,7 +42,8 @@ void add_device_options(CLI::App& command, ModelOptions& options);
 void add_run_options(CLI::App& command, ModelOptions& options, bool keeps_context);
 void add_node_options(CLI::App& command, ModelOptions& options);
 // For commands that answer: automatic unless given.
-void add_drafts_option(CLI::App& command, ModelOptions& options);
+void add_drafts_option(CLI::App& command, ModelOptions& options,
+                       engine::DraftMode mode = engine::DraftMode::kAuto);  // mode: unless given
 // For commands with several conversations, one after another.
 void add_kept_context_option(CLI::App& command, ModelOptions& options);
 void add_quant_option(CLI::App& command, ModelOptions& options);

@@ -58,6 +58,21 @@ void add_products(nlohmann::ordered_json& json, const engine::ModelSummary& mode
     ADD_FIELDS(json, model, compute, compute_origin, device_compute, device_compute_origin);
 }
 
+nlohmann::ordered_json drafts_json(const engine::DraftReport& drafts) {
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, drafts, steps, tokens, drafted, accepted);
+    json["accepted_share"] = drafts.accepted_share();
+    json["tokens_per_step"] = drafts.tokens_per_step();
+    json["more_experts"] = drafts.more_experts();
+    for (std::size_t i = 0; i < engine::kDrafters; ++i) {
+        const engine::DraftReport::Share& share = drafts.shares[i];
+        if (share.drafted == 0) continue;
+        auto& of_drafter = json["drafters"][std::string(engine::name_of(static_cast<engine::Drafter>(i)))];
+        ADD_FIELDS(of_drafter, share, drafted, accepted);
+    }
+    return json;
+}
+
 engine::LoadProgressFn progress_on_terminal() {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     return [terminal](const engine::LoadProgress& progress) {

@@ -18,6 +18,7 @@ void print_machine_notes(engine::Session& session);  // since the last call
 std::string theta_label(const engine::ModelSummary& model);
 // Theta and the forms of products, of all results that may not be the model's own.
 void add_products(nlohmann::ordered_json& json, const engine::ModelSummary& model);
+nlohmann::ordered_json drafts_json(const engine::DraftReport& drafts);
 // Progress on stderr when that is a terminal; early notes always.
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; invalid UTF-8 (in a path, say) is replaced

@@ -186,6 +186,11 @@ class Bench {
         result.decode = decode_rates(decodes);
         result.note = doubt(result.forecast);
         if (!request_.compared.empty()) result.thetas = compare_thetas();
+        if (model_.request().drafts != DraftMode::kOff) {
+            steps_.restart();
+            const auto prompt = std::span(tokens_).first(static_cast<std::size_t>(request_.prompt_tokens));
+            result.drafts = bench_drafts(model_, prompt, request_.decode_tokens, request_.repeats);
+        }
         return result;
     }
 

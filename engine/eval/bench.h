@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/eval/draft_bench.h"
 #include "engine/message.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_settings.h"
@@ -88,11 +89,12 @@ struct BenchResult {
     double peak_bf16_gflops = 0;    // measured; 0 where times are not this CPU's
     double peak_f32_gflops = 0;
     double peak_int8_gops = 0;
-    Forecast forecast;              // for this plan and prompt, before anything ran; empty if no costs are known
-    int repeats = 0;                // decodes that counted
-    int dropped_repeats = 0;        // decodes whose two bandwidths differed by more than kBracketTolerance
-    std::vector<ThetaGain> thetas;  // for BenchRequest::compared
-    Message note;                   // if tokens' times differed from the forecast (doubt_costs()); otherwise empty
+    Forecast forecast;                // for this plan and prompt, before anything ran; empty if no costs are known
+    int repeats = 0;                  // decodes that counted
+    int dropped_repeats = 0;          // decodes whose two bandwidths differed by more than kBracketTolerance
+    std::vector<ThetaGain> thetas;    // for BenchRequest::compared
+    std::optional<DraftGain> drafts;  // of a model that was loaded with drafts
+    Message note;                     // if tokens' times differed from the forecast (doubt_costs()); otherwise empty
 };
 
 // The two bandwidths around a timed decode in which the CPU read weights may differ by
@@ -105,9 +107,9 @@ inline constexpr double kBracketTolerance = 0.15;
 // Repeats whose two bandwidths differ too much are dropped and tried again, three times
 // `repeats` at most; if none is valid, all count and dropped_repeats shows it. As many
 // repeats follow that decode with the compared thetas, decode_tokens each and as many
-// without any. Afterwards the model has its original theta. `log` (may be empty) gets a
-// line for each repeat. Throws Error (kInvalidInput) when the context is too small, or as
-// LoadedModel::use_theta() does.
+// without any, and as many with drafts and without. Afterwards the model has its
+// original theta. `log` (may be empty) gets a line for each repeat. Throws Error
+// (kInvalidInput) when the context is too small, or as LoadedModel::use_theta() does.
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log);
 

@@ -127,8 +127,17 @@ class TensorList {
 
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     TensorList list(spec);
-    list.matrix(TensorRole::kEmbedding, spec.vocab_size, spec.hidden_dim, false);
-    if (!spec.tied_embeddings) list.matrix(TensorRole::kHead, spec.vocab_size, spec.hidden_dim, false);
+    if (spec.predicts) {
+        for (const TensorRole norm : {TensorRole::kPredictionTokenNorm, TensorRole::kPredictionStateNorm}) {
+            list.vector(norm, spec.hidden_dim);
+        }
+        for (const TensorRole part : {TensorRole::kPredictionToken, TensorRole::kPredictionState}) {
+            list.matrix(part, spec.hidden_dim, spec.hidden_dim);
+        }
+    } else {
+        list.matrix(TensorRole::kEmbedding, spec.vocab_size, spec.hidden_dim, false);
+        if (!spec.tied_embeddings) list.matrix(TensorRole::kHead, spec.vocab_size, spec.hidden_dim, false);
+    }
     if (spec.head_bias) list.vector(TensorRole::kHeadBias, spec.vocab_size);
     list.norm(TensorRole::kFinalNorm, TensorRole::kFinalNormBias);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
@@ -147,7 +156,7 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
         if (layer.scaled) list.vector(TensorRole::kLayerScale, 1);
     }
     std::vector<DenseTensor> tensors = std::move(list).take();
-    tensors.front().unused_in_decode = !spec.tied_embeddings;
+    tensors.front().unused_in_decode = !spec.tied_embeddings && !spec.predicts;
     for (std::size_t i = 0; i < std::min(tensors.size(), spec.stored.size()); ++i) tensors[i].stored = spec.stored[i];
     return tensors;
 }

@@ -18,6 +18,12 @@ enum class TensorRole : std::uint8_t {
     kFinalNorm,  // (hidden_dim)
     kFinalNormBias,
 
+    // ModelSpec::predicts: of the token and of the state that it comes with
+    kPredictionTokenNorm,  // (hidden_dim)
+    kPredictionStateNorm,
+    kPredictionToken,  // (hidden_dim, hidden_dim): the layer's input is the sum of both products
+    kPredictionState,
+
     kAttentionNorm,  // (hidden_dim): before attention
     kAttentionNormBias,
     kQkv,    // (q rows, k rows, v rows; hidden_dim)

@@ -258,6 +258,10 @@ struct ModelSpec {
     ExpertGrid experts;
     bool tied_embeddings = false;
     bool head_bias = false;
+    // Not a whole model, but the layer of one that predicts further tokens
+    // (engine/model/prediction_layer.h): its tokens come with the model's states before
+    // them. Embedding and head are the model's.
+    bool predicts = false;
     float embedding_scale = 1;  // for the embedded tokens
     float residual_scale = 1;   // for the outputs of attention and network; the experts' is in RouterSpec::scale
     float logits_scale = 1;

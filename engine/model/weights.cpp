@@ -63,6 +63,10 @@ std::optional<Fingerprint> WeightSource::model_fingerprint() {
     return {};
 }
 
+std::unique_ptr<PredictionLayer> WeightSource::open_prediction_layer(kernels::ThreadPool& /*pool*/) {
+    return nullptr;
+}
+
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type) {
     std::uint64_t bytes = 0;
     for (const DenseTensor& tensor : dense_tensors(spec)) bytes += tensor.stored_bytes(type);

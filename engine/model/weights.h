@@ -67,6 +67,8 @@ struct DenseWeights {
 // Bytes done of bytes in all; called on the loading thread.
 using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
+struct PredictionLayer;
+
 // The source of a model's weights: the master that every copy is made from. Packs experts
 // into the neuron-major layout (kernels::ExpertLayout; w2 transposed), any of them at any
 // time and any number of times. 16-bit weights keep their type; float32 weights keep
@@ -106,6 +108,15 @@ class WeightSource {
     virtual std::vector<UnusedTensors> unused() const { return {}; }
     // Other notes about the files for the user, a sentence each.
     virtual std::vector<Message> notes() const { return {}; }
+    // The layer that predicts further tokens, where the files have one whose arithmetic
+    // is known here; nullptr: none. Throws Error as open_weights(). This object and the
+    // pool must outlive it.
+    virtual std::unique_ptr<PredictionLayer> open_prediction_layer(kernels::ThreadPool& pool);
+};
+
+struct PredictionLayer {
+    ModelSpec spec;  // of one layer, ModelSpec::predicts
+    std::unique_ptr<WeightSource> weights;
 };
 
 // From a checkpoint, which stays mapped; pages of the file are released after use, so

@@ -16,6 +16,7 @@
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
 #include "engine/model/pack_neurons.h"
+#include "engine/model/prediction_layer.h"
 #include "engine/model/quantized_tensor.h"
 #include "engine/model/weights.h"
 #include "kernels/cpu_kernels.h"
@@ -48,6 +49,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
           checkpoint_(*owner_),
           spec_(spec),
           family_(*spec.family),
+          round_to_bf16_(round_to_bf16),
           dense_(checkpoint_, spec_, round_to_bf16, pool) {
         spec_.experts.file_layouts.clear();
         spec_.experts.file_formats.clear();
@@ -56,7 +58,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         const std::uint64_t n_lost = checkpoint_.n_lost();
         if (family_.look != nullptr) family_.look(checkpoint_, spec_);
         check_experts();
-        if (spec_.tied_embeddings) check_head(tied);
+        if (spec_.tied_embeddings && !spec_.predicts) check_head(tied);
         dense_bytes_ = dense_.check(expert_type_);
         checkpoint_.require_nothing_lost(n_lost);
         bytes_total_ = checkpoint_.total_bytes();
@@ -206,6 +208,15 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     std::vector<RoleTypes> types() const override { return types_by_role(checkpoint_, spec_); }
     std::vector<UnusedTensors> unused() const override { return unused_tensors(checkpoint_, spec_); }
     std::vector<Message> notes() const override { return notes_; }
+
+    std::unique_ptr<PredictionLayer> open_prediction_layer(kernels::ThreadPool& pool) override {
+        std::unique_ptr<Checkpoint> tensors = prediction_tensors(checkpoint_, spec_);
+        if (tensors == nullptr) return nullptr;
+        auto layer = std::make_unique<PredictionLayer>();
+        layer->spec = prediction_spec(spec_);
+        layer->weights = open_weights(std::move(tensors), layer->spec, round_to_bf16_, pool);
+        return layer;
+    }
 
     void advance() override { report(expert_file_bytes_); }
 
@@ -489,6 +500,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     const Checkpoint& checkpoint_;
     ModelSpec spec_;
     const Family& family_;
+    const bool round_to_bf16_;
     DenseLoader dense_;
     BytesProgressFn progress_;
     std::stop_token stop_;

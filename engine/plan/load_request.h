@@ -103,6 +103,7 @@ struct LoadRequest {
     PromptLoading prompt_loading = PromptLoading::kLend;
     DiskReads disk_reads = DiskReads::kAuto;
     DraftMode drafts = DraftMode::kOff;
+    std::string draft_model;            // drafts on the CPU, with the same tokens; empty: none
     bool cuda_graphs = true;            // Backend::begin_repeated(); off for comparisons
     bool paced = false;                 // an emulated device answers no faster than the device would
     bool learn_placement = true;        // exchanges experts by live counts if no popularity profile was given

@@ -4,31 +4,64 @@
 #include <utility>
 
 namespace offstage::engine {
+namespace {
 
-AnswerDrafts::AnswerDrafts(DraftPolicy& policy, WriteDraftFn write, std::span<const TokenId> prompt)
-    : policy_(policy), write_(std::move(write)) {
+constexpr std::size_t kProbed = 2;  // tokens of a draft that is only compared
+
+}  // namespace
+
+AnswerDrafts::AnswerDrafts(DraftPolicy& policy, WriteDraftFn write, std::vector<Source> sources,
+                           std::span<const TokenId> prompt)
+    : policy_(policy), write_(std::move(write)), sources_(std::move(sources)) {
     for (const TokenId token : prompt) add(token);
 }
 
 void AnswerDrafts::add(TokenId token) {
-    if (n_right_ < n_draft_) {
-        const bool right = draft_[n_right_] == token;
-        policy_.add_outcome(matched_ + n_right_, right);
-        right ? ++n_right_ : n_draft_ = 0;
+    for (std::size_t i = 0; i < drafts_.size(); ++i) {
+        Draft& draft = drafts_[i];
+        if (draft.n_right == draft.n) continue;
+        const bool right = draft.tokens[draft.n_right] == token;
+        policy_.add_outcome(draft.matched + draft.n_right, right, static_cast<Drafter>(i));
+        right ? ++draft.n_right : draft.n = draft.n_right;
     }
-    write_ ? tokens_.push_back(token) : lookup_.add(token);
+    if (write_ || !sources_.empty()) tokens_.push_back(token);
+    if (!write_) lookup_.add(token);
+}
+
+std::size_t AnswerDrafts::write(const Source& source, std::size_t most) {
+    Draft& draft = of(source.drafter);
+    draft.n = source.write(tokens_, std::span(draft.tokens).first(most));
+    draft.matched = 1;
+    return draft.n;
 }
 
 std::span<const TokenId> AnswerDrafts::next(std::size_t most) {
-    n_right_ = 0;
+    for (Draft& draft : drafts_) draft.n = draft.n_right = 0;
+    probed_ = false;
+    drafter_ = Drafter::kLookup;
+    Draft& found = of(Drafter::kLookup);
     if (write_) {
-        n_draft_ = write_(tokens_, draft_);
-        matched_ = DraftPolicy::kMatches;
+        found.n = write_(tokens_, found.tokens);
+        found.matched = DraftPolicy::kMatches;
     } else {
-        matched_ = lookup_.find(draft_);
-        n_draft_ = matched_ > 0 ? draft_.size() : 0;
+        found.matched = lookup_.find(found.tokens);
+        found.n = found.matched > 0 ? found.tokens.size() : 0;
     }
-    return std::span(draft_).first(policy_.length(std::min(n_draft_, most), matched_));
+    DraftPolicy::Choice best = policy_.choose(std::min(found.n, most), found.matched, Drafter::kLookup);
+    const Source* used = nullptr;
+    for (const Source& source : sources_) {
+        const DraftPolicy::Choice choice = policy_.choose(most, 1, source.drafter);
+        if (choice.worth <= best.worth) continue;
+        best = choice;
+        used = &source;
+    }
+    if (used != nullptr) {
+        drafter_ = used->drafter;
+        return std::span(of(drafter_).tokens).first(write(*used, best.length));
+    }
+    const auto probed = std::ranges::find_if(sources_, [&](const Source& one) { return policy_.probes(one.drafter); });
+    if (probed != sources_.end()) probed_ = write(*probed, kProbed) > 0;
+    return std::span(found.tokens).first(best.length);
 }
 
 }  // namespace offstage::engine

@@ -39,16 +39,18 @@ void AnswerRecord::add_step(std::span<const Segment> segments, double us, std::s
 }
 
 void AnswerRecord::add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted,
-                              std::size_t n_accepted) {
-    if (segments.size() == 1) count_drafts(n_drafted, n_accepted);
+                              std::size_t n_accepted, Drafter drafter) {
+    if (segments.size() == 1) count_drafts(n_drafted, n_accepted, drafter);
     add_step(segments, us, n_accepted);
 }
 
-void AnswerRecord::count_drafts(std::size_t n_drafted, std::size_t n_accepted) {
-    ++drafts_.steps;
-    drafts_.tokens += static_cast<std::int64_t>(1 + n_accepted);
-    drafts_.drafted += static_cast<std::int64_t>(n_drafted);
-    drafts_.accepted += static_cast<std::int64_t>(n_accepted);
+void AnswerRecord::count_drafts(std::size_t n_drafted, std::size_t n_accepted, Drafter drafter) {
+    DraftReport step;
+    step.steps = 1;
+    step.tokens = static_cast<std::int64_t>(1 + n_accepted);
+    step.drafted = static_cast<std::int64_t>(n_drafted);
+    step.accepted = static_cast<std::int64_t>(n_accepted);
+    step.of(drafter) = {step.drafted, step.accepted};
     const ExpertGrid& grid = model_->spec().experts;
     const std::span<const std::int32_t> routing = model_->forward().routing();
     const std::size_t row = as_size(grid.n_layers * grid.n_active);
@@ -60,11 +62,13 @@ void AnswerRecord::count_drafts(std::size_t n_drafted, std::size_t n_accepted) {
         }
         return true;
     };
-    drafts_.expert_calls += static_cast<std::int64_t>(row);
+    step.expert_calls = static_cast<std::int64_t>(row);
     for (std::size_t at = row; at < (1 + n_drafted) * row; ++at) {
-        drafts_.expert_calls += is_new(at) ? 1 : 0;
-        drafts_.more_calls += is_new(at) ? 1 : 0;
+        step.expert_calls += is_new(at) ? 1 : 0;
+        step.more_calls += is_new(at) ? 1 : 0;
     }
+    drafts_ += step;
+    model_->drafts() += step;
 }
 
 void AnswerRecord::finish(GenerationResult& result) {

@@ -24,13 +24,14 @@ class AnswerRecord {
     // holds them now.
     void add_step(std::span<const Segment> segments, double us, std::size_t n_accepted = 0);
     // The same for a step of an answer's next token, with n_drafted behind it.
-    void add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted, std::size_t n_accepted);
+    void add_decode(std::span<const Segment> segments, double us, std::size_t n_drafted, std::size_t n_accepted,
+                    Drafter drafter);
     // Throws Error (kIo).
     void finish(GenerationResult& result);
 
   private:
     void report(DeviceReport& report) const;
-    void count_drafts(std::size_t n_drafted, std::size_t n_accepted);
+    void count_drafts(std::size_t n_drafted, std::size_t n_accepted, Drafter drafter);
 
     LoadedModel* model_ = nullptr;
     std::unique_ptr<TraceWriter> trace_;

@@ -18,7 +18,10 @@ void AnswerSteps::begin(bool goes_on) {
 
 Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Logits wanted,
                                   const std::stop_token& stop, std::int64_t n_prompt, TokenChooser* chooser) {
+    LayerDrafter* const layer = parts_.model.layer_drafter();
+    if (layer != nullptr) layer->begin_step(segments, n_prompt);
     const Forward::Outcome outcome = parts_.model.forward().step(segments, wanted, stop, n_prompt, chooser);
+    if (layer != nullptr) layer->end_step(wanted, outcome == Forward::Outcome::kDone);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = parts_.model.device();
         const Message failure = device.failure();
@@ -32,6 +35,9 @@ Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Lo
 
 void AnswerSteps::accept_draft(const Segment& segment, std::size_t at) {
     parts_.model.forward().accept_draft(*segment.sequence, segment.tokens[at]);
+    if (LayerDrafter* const layer = parts_.model.layer_drafter(); layer != nullptr) {
+        layer->accept(*segment.sequence, segment.tokens[at]);
+    }
     const std::span<const std::int32_t> routing = parts_.model.forward().routing();
     const std::size_t row = routing.size() / segment.tokens.size();
     const Segment accepted{segment.sequence, segment.tokens.subspan(at, 1)};

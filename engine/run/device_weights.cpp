@@ -70,6 +70,12 @@ void DeviceWeights::interleave(kernels::ThreadPool& pool) {
     }
 }
 
+void DeviceWeights::share_vocabulary(const DeviceWeights& other) {
+    for (const TensorRole role : {TensorRole::kEmbedding, TensorRole::kHead}) {
+        entries_.front()[static_cast<std::size_t>(role)] = other.entry(role, -1);
+    }
+}
+
 float DeviceWeights::number(TensorRole role, std::int64_t layer) const {
     const auto found = std::find_if(numbers_.begin(), numbers_.end(),
                                     [&](const Number& number) { return number.role == role && number.layer == layer; });

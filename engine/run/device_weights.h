@@ -21,6 +21,9 @@ class DeviceWeights {
     // products read. Throws Error (kOutOfMemory, kDevice).
     DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device, CpuOperations& host);
 
+    // The other's embedding and head, which these weights lack and it must outlive.
+    void share_vocabulary(const DeviceWeights& other);
+
     // A matrix; without data where the model has none in this role.
     kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
     // The layer's network; without data where it has none.

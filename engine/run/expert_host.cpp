@@ -14,6 +14,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/popularity.h"
+#include "engine/run/layer_drafter.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
@@ -58,7 +59,11 @@ void ExpertHost::open_source() {
     source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_,
                            TiedCheck::kEveryValue);
     for (Message& note : source_->notes()) notes_.push_back(std::move(note));
-    for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
+    prediction_ = LayerDrafter::open(request_, *source_, *pool_, notes_);
+    for (const UnusedTensors& part : source_->unused()) {
+        if (prediction_ != nullptr && part.part == UnusedTensors::Part::kPredictionLayers) continue;
+        notes_.push_back(describe(part));
+    }
     quant_cache_ =
         std::make_unique<QuantCache>(request_.quant_cache_directory.empty() ? cache_directory() / "quantized"
                                                                             : fs::path(request_.quant_cache_directory));
@@ -185,7 +190,8 @@ void ExpertHost::describe_load(const LoadRequest& request, std::int64_t advised_
     plan_inputs_.asked.ram_bytes = ram_->usage().budget_bytes;
     engine::describe_load(
         plan_inputs_, request, spec_, source_->dense_bytes(),
-        [this](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); }, advised_context);
+        [this](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); }, advised_context,
+        prediction_.get());
 }
 
 void ExpertHost::grow_for(const Plan& plan) {

@@ -71,6 +71,9 @@ class ExpertHost {
     const MemorySize& memory() const { return memory_; }  // of the machine, before the load took any
 
     ExpertSource& source() { return *expert_source_; }
+    // The layer that drafts (LayerDrafter); nullptr: none.
+    PredictionLayer* prediction_layer() { return prediction_.get(); }
+    void drop_prediction_layer() { prediction_.reset(); }
     // Popularity, sensitivity and the machine are there; costs, and what describe_load()
     // sets where plans are made, are for the owner to fill in.
     PlanInputs& plan_inputs() { return plan_inputs_; }
@@ -108,6 +111,7 @@ class ExpertHost {
     std::filesystem::path directory_;
     std::vector<Message> notes_;
     std::unique_ptr<WeightSource> source_;
+    std::unique_ptr<PredictionLayer> prediction_;
     std::unique_ptr<QuantCache> quant_cache_;  // nullptr: synthetic
     std::unique_ptr<ExpertSource> expert_source_;
     ComputeChoice compute_;

@@ -14,6 +14,7 @@
 #include "engine/model/tensor_types.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/run/forward.h"
+#include "engine/run/layer_drafter.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/run_messages.h"
@@ -264,10 +265,19 @@ FitEstimator::FitEstimator(const std::string& model, Text text, FitDevice* share
 WeightSource* FitEstimator::source_for(const LoadRequest& request) {
     const bool rounded = request.compute == ComputeMode::kBf16;
     if (source_ != nullptr && rounded != rounded_) {
+        prediction_.reset();
         source_ = open_weights(Checkpoint::open(shape_.directory), shape_.spec, rounded, *pool_);
         rounded_ = rounded;
     }
     return source_.get();
+}
+
+const PredictionLayer* FitEstimator::prediction_for(const LoadRequest& request) {
+    WeightSource* const source = request.drafts == DraftMode::kOff ? nullptr : source_for(request);
+    if (source == nullptr) return nullptr;
+    std::vector<Message> notes;  // a load's
+    if (prediction_ == nullptr) prediction_ = LayerDrafter::open(request, *source, *pool_, notes);
+    return prediction_.get();
 }
 
 kernels::WeightType FitEstimator::type_for(const LoadRequest& request) {
@@ -370,7 +380,7 @@ PlanInputs FitEstimator::inputs_for(const LoadRequest& request, const Terms& ter
     const WeightSource* const source = source_for(request);
     describe_load(inputs, request, spec,
                   source != nullptr ? source->dense_bytes() : dense_bytes_in(spec, inputs.master), known.scratch_bytes,
-                  advised_context_);
+                  advised_context_, prediction_for(request));
     return inputs;
 }
 
@@ -441,6 +451,12 @@ FitEstimate FitEstimator::make(const LoadRequest& request, const Terms& terms) {
     try {
         estimate.plan = plan_load(inputs, shape_.spec.experts, cost_of_steps, cost_of_disk);
     } catch (const Error& error) {
+        if (error.kind() == ErrorKind::kOutOfMemory && !measuring && request.drafts == DraftMode::kAuto &&
+            prediction_for(request) != nullptr) {
+            LoadRequest without = request;
+            without.drafts = DraftMode::kOff;
+            return make(without, terms);
+        }
         if (error.kind() != ErrorKind::kOutOfMemory || measuring || terms.for_any_computer) throw;
         estimate.problem = error.message();
         find_shortage(estimate);

@@ -149,6 +149,7 @@ class FitEstimator {
     struct Terms;  // of one report
 
     WeightSource* source_for(const LoadRequest& request);  // nullptr: it has no weights, or draws them
+    const PredictionLayer* prediction_for(const LoadRequest& request);
     kernels::WeightType type_for(const LoadRequest& request);
     Measurements measurements_of(const LoadRequest& request, const ExpertReads& reads = {});
     static std::string key_of_device(const LoadRequest& request);
@@ -169,6 +170,7 @@ class FitEstimator {
     FitDevice* shared_;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
+    std::unique_ptr<PredictionLayer> prediction_;  // of source_, once it was asked for
     bool has_weights_ = true;
     bool rounded_ = false;  // source_ rounds float32 to bf16
     ModelShape shape_;      // habits and measurements are kept by its name

@@ -80,6 +80,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       moe_(std::make_unique<MoeLayer>(spec.experts, experts, device, host, dispatcher, max_step)),
       positions_(spec, context) {
     device.reserve(shape_);
+    moe_->set_choice_awaited(spec.predicts);  // between steps of other operations, which repeat
     in_host_.resize(as_size(table_entries_of(n_kv_groups_, shape_.context)));
     take_workspace(max_step);
     kv_.resize(n_kv_groups_);
@@ -112,7 +113,7 @@ Forward::~Forward() {
 
 void Forward::set_probe(StepProbe* probe) {
     probe_ = probe;
-    moe_->set_choice_awaited(probe != nullptr);
+    moe_->set_choice_awaited(probe != nullptr || spec_.predicts);
 }
 
 // With moe_ of that many tokens.
@@ -323,15 +324,12 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
                       .n_last = n_last,
                       .whole = chooser != nullptr,
                       .experts_move = between_layers_ && (!moves_ || moves_())});
-    repeats_ = n_tokens == 1 && probe_ == nullptr;
+    repeats_ = n_tokens == 1 && probe_ == nullptr && !spec_.predicts;
     if (repeats_) {
         forget_other_sequences(chooser != nullptr);
         device_.begin_repeated(moe_->place(0));
     }
-    device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
-    if (spec_.embedding_scale != 1) {
-        device_.submit(ops::Scale{spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>()});
-    }
+    embed(n_tokens);
     moe_->begin_layers();
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
@@ -342,6 +340,9 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     }
     if (chooser == nullptr) moe_->fetch();
     if (!compute_logits(segments, n_tokens, wanted, stop, chooser)) return end_early();
+    if (kept_stream_ != nullptr) {
+        device_.copy_within(kept_stream_, x_.data(), as_size(n_tokens * spec_.hidden_dim) * sizeof(float));
+    }
     if (chooser != nullptr) {  // not in the sequence: the next one may run while the host reads these
         moe_->fetch();
         chosen_.store(0, 1);
@@ -358,6 +359,32 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     ahead_.begun_us = device_.now_us();
     moe_->finish();
     return Outcome::kDone;
+}
+
+void Forward::embed(std::int64_t n_tokens) {
+    const std::int64_t n = n_tokens * spec_.hidden_dim;
+    const ops::Embed embedded{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens,
+                              spec_.predicts ? workspace_.as<float>() : x_.as<float>()};
+    if (spec_.predicts) {
+        const auto norm = [&](const NormWeights& weights, const float* rows) {
+            device_.submit(ops::Norm{weights, rows, n_tokens, h_.as<float>()});
+        };
+        const auto rms = [&](TensorRole role) { return norm_of(role, TensorRole::kFinalNormBias, -1); };
+        const auto multiply = [&](TensorRole role, float* to) {
+            device_.submit(ops::Multiply{weights_.matrix(role), h_.as<float>(), n_tokens, to});
+        };
+        // The states may lie in h_.
+        if (states_.norm.dim > 0) norm(states_.norm, states_.rows);
+        norm(rms(TensorRole::kPredictionStateNorm), states_.norm.dim > 0 ? h_.as<float>() : states_.rows);
+        multiply(TensorRole::kPredictionState, x_.as<float>());
+        device_.submit(embedded);
+        norm(rms(TensorRole::kPredictionTokenNorm), embedded.x);
+        multiply(TensorRole::kPredictionToken, embedded.x);
+        device_.submit(ops::Add{embedded.x, n, x_.as<float>()});
+        return;
+    }
+    device_.submit(embedded);
+    if (spec_.embedding_scale != 1) device_.submit(ops::Scale{spec_.embedding_scale, n, x_.as<float>()});
 }
 
 Forward::Outcome Forward::end_early() {

@@ -112,6 +112,24 @@ class Forward {
     // Whether the last layer computes all tokens of every step anyway, for comparisons;
     // off at first.
     void set_last_layer_whole(bool whole) { last_layer_whole_ = whole; }
+    // ---- for a layer that predicts further tokens (ModelSpec::predicts)
+    // The stream behind the last layer, for the last step's tokens that it computed,
+    // (n_tokens, hidden_dim), on the device: until the next step.
+    const float* stream() const { return x_.as<float>(); }
+    // From now on steps copy it there, before the device begins another one; nullptr:
+    // they do not.
+    void keep_stream(float* to) { kept_stream_ = to; }
+    NormWeights final_norm() const { return norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1); }
+    // Of that layer's own steps: the states that the next one's tokens come with,
+    // (n_tokens, hidden_dim); norm: that they pass first, none without a dim.
+    struct States {
+        const float* rows = nullptr;
+        NormWeights norm = {};
+    };
+    void set_states(const States& states) { states_ = states; }
+    // The state behind the last step's last token; Logits::kLast.
+    const float* last_state() const { return h_.as<float>(); }
+
     // Whether the last layer has experts, so that they wait for the tokens with logits.
     static bool ends_with_experts(const ModelSpec& spec) { return spec.layers.back().moe() != nullptr; }
     // From now on the probe sees every step; nullptr: none. It must outlive this object
@@ -171,6 +189,7 @@ class Forward {
     Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                        const std::stop_token& stop, TokenChooser* chooser);
     Outcome end_early();  // of a step that is not done; waits until the device has stopped
+    void embed(std::int64_t n_tokens);
     void run_layer(std::int64_t layer, const StepContext& step);
     void run_experts(std::int64_t layer, const StepContext& step);
     // False: stopped, or the device failed.
@@ -215,6 +234,8 @@ class Forward {
     bool last_layer_whole_ = false;
     TokenRange all_tokens_;           // of the step
     std::vector<TokenRange> wanted_;  // of these, the tokens that the last layer computes
+    float* kept_stream_ = nullptr;
+    States states_;
 
     Positions positions_;
     // A step's inputs for the device, in one piece: token ids; how the token behind it is

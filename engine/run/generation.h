@@ -15,6 +15,7 @@
 #include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"
 #include "engine/run/token_choice.h"
+#include "engine/telemetry/draft_report.h"
 #include "engine/telemetry/layer_event.h"
 #include "engine/text/chat_template.h"
 
@@ -131,25 +132,6 @@ struct DeviceReport : CopyCounts {
     double mean_bits = 0;  // per expert weight, when the answer ended
     // By the device's clock, from one token to the next; those of a step share its time.
     std::vector<float> steps_s;
-};
-
-// An answer's steps of decode, and the tokens that were drafted for them (DraftMode).
-struct DraftReport {
-    std::int64_t steps = 0;
-    std::int64_t tokens = 0;  // that they gave: 1 for a step, and 1 for each drafted one that was accepted
-    std::int64_t drafted = 0;
-    std::int64_t accepted = 0;
-    std::int64_t expert_calls = 0;  // (layer, expert) pairs of all steps
-    std::int64_t more_calls = 0;    // of these, what drafted tokens alone called
-
-    double accepted_share() const { return ratio(accepted, drafted); }
-    double tokens_per_step() const { return ratio(tokens, steps); }
-    double more_experts() const { return ratio(more_calls, expert_calls - more_calls); }  // 0.5: half as many more
-
-  private:
-    static double ratio(std::int64_t a, std::int64_t b) {
-        return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
-    }
 };
 
 // One of several answers.

@@ -17,6 +17,7 @@
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
+#include "engine/run/layer_drafter.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
@@ -307,8 +308,9 @@ std::uint64_t dense_vector_bytes(const ModelSpec& spec) {
 
 void describe_load(PlanInputs& inputs, const LoadRequest& request, const ModelSpec& spec, std::uint64_t dense_bytes,
                    const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes,
-                   std::int64_t advised_context) {
+                   std::int64_t advised_context, const PredictionLayer* prediction) {
     inputs.demand = demand_of(request, inputs, spec, dense_bytes, scratch_bytes, advised_context);
+    if (prediction != nullptr) LayerDrafter::add_to(inputs.demand, *prediction, request.kv);
     inputs.prefill = request.dispatch.prefill;
     inputs.decode = request.dispatch.decode;
     inputs.dry = request.dry;

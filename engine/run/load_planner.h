@@ -14,6 +14,8 @@
 
 namespace offstage::engine {
 
+struct PredictionLayer;
+
 // Largest context that a request may set: the KV cache's size stays far from the end of
 // 64 bits.
 inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
@@ -62,10 +64,11 @@ std::uint64_t dense_vector_bytes(const ModelSpec& spec);
 // What a load of this request asks of plans: fills in the demand, the policies and the
 // limits of inputs that have their master, device, memory and the arenas' budgets
 // (PlanInputs::asked). dense_bytes: of the dense weights as they are read. scratch_bytes:
-// Backend's; empty: none. advised_context: ModelDefaults::context.
+// Backend's; empty: none. advised_context: ModelDefaults::context. prediction: of
+// LayerDrafter; nullptr: none.
 void describe_load(PlanInputs& inputs, const LoadRequest& request, const ModelSpec& spec, std::uint64_t dense_bytes,
                    const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes,
-                   std::int64_t advised_context = 0);
+                   std::int64_t advised_context = 0, const PredictionLayer* prediction = nullptr);
 
 // Makes the plan of a load; the load, its estimate, its report and forecasts for other
 // machines all do it here, so that they agree. Always in this order: a plan without

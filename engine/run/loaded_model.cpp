@@ -65,11 +65,23 @@ std::shared_ptr<TextOfModel> LoadedModel::open_text(const LoadRequest& request, 
 
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
                          const std::stop_token& stop)
-    : LoadedModel(Clock::now(), open_text(request, text), request, progress, stop) {}
+    : LoadedModel(Clock::now(), open_text(request, text), open_model_drafter(request, progress, stop), request,
+                  progress, stop) {}
 
-LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> text, const LoadRequest& request,
+LoadedModel::~LoadedModel() = default;
+
+std::unique_ptr<ModelDrafter> LoadedModel::open_model_drafter(const LoadRequest& request,
+                                                              const LoadProgressFn& progress,
+                                                              const std::stop_token& stop) {
+    if (request.draft_model.empty() || request.drafts == DraftMode::kOff) return nullptr;
+    return std::make_unique<ModelDrafter>(request, progress, stop);
+}
+
+LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> text,
+                         std::unique_ptr<ModelDrafter> model_drafter, const LoadRequest& request,
                          const LoadProgressFn& progress, const std::stop_token& stop)
-    : ExpertHost(request, progress, stop), text_(std::move(text)) {
+    : ExpertHost(request, progress, stop), model_drafter_(std::move(model_drafter)), text_(std::move(text)) {
+    if (model_drafter_ != nullptr) model_drafter_->require_tokens_of(*this);
     text_->name = name();
     text_->vocab_size = spec().vocab_size;
     text_->eos_tokens = spec().eos_tokens;
@@ -85,16 +97,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     plan_inputs().thresholds = summary_.thresholds;
     describe_load(request, defaults().context);
     Measurements measurements = this->measurements();
-    Plan plan = plan_load(
-        plan_inputs(), spec().experts,
-        [&](const Plan& first) {
-            note_memory(first, progress);
-            device().memory().fail_allocation(request.drill.device_allocation);
-            if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
-            device().fail_copy(request.drill.copy);
-            return costs_for(first, measurements, progress, stop);
-        },
-        [&] { return measurements.disk(source().master(), host(), stop); });
+    Plan plan = plan_within_memory(measurements, progress, stop);
     if (plan.theta) {
         opened_theta_ = *plan.theta;
         thetas_ = thetas_of(opened_theta_);
@@ -113,6 +116,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     const std::uint64_t planned_ram = plan.budget.ram_bytes;
     master.watch({}, {});
     runtime_.emplace(*this, std::move(weights), dense_read_bytes, std::move(plan));
+    open_layer_drafter();
     use_theta({});
     device().memory().fail_allocation(0);
     ram().fail_allocation(0);
@@ -122,6 +126,44 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     if (planned_ram > 0) ram().lower_budget(planned_ram);
     describe(dense_bytes);
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Without the layer that drafts where there is no room for it, unless it must be used.
+Plan LoadedModel::plan_within_memory(Measurements& measurements, const LoadProgressFn& progress,
+                                     const std::stop_token& stop) {
+    const LoadRequest& request = this->request();
+    const auto plan = [&] {
+        return plan_load(
+            plan_inputs(), spec().experts,
+            [&](const Plan& first) {
+                note_memory(first, progress);
+                device().memory().fail_allocation(request.drill.device_allocation);
+                if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
+                device().fail_copy(request.drill.copy);
+                return costs_for(first, measurements, progress, stop);
+            },
+            [&] { return measurements.disk(source().master(), host(), stop); });
+    };
+    if (prediction_layer() == nullptr || request.drafts == DraftMode::kAlways) return plan();
+    try {
+        return plan();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        summary_.notes.push_back(messages::prediction_layer_left_out(error.message()));
+    }
+    drop_prediction_layer();
+    describe_load(request, defaults().context);
+    return plan();
+}
+
+void LoadedModel::open_layer_drafter() {
+    if (prediction_layer() == nullptr) return;
+    try {
+        layer_drafter_ = std::make_unique<LayerDrafter>(*prediction_layer(), *this, runtime());
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory || request().drafts == DraftMode::kAlways) throw;
+        summary_.notes.push_back(messages::prediction_layer_left_out(error.message()));
+    }
 }
 
 void LoadedModel::note_memory(const Plan& plan, const LoadProgressFn& progress) {

@@ -7,10 +7,13 @@
 #include <stop_token>
 
 #include "engine/run/expert_host.h"
+#include "engine/run/layer_drafter.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/model_drafter.h"
 #include "engine/run/model_runtime.h"
 #include "engine/run/session.h"
 #include "engine/run/text_of_model.h"
+#include "engine/telemetry/draft_report.h"
 
 namespace offstage::engine {
 
@@ -24,6 +27,7 @@ class LoadedModel : public ExpertHost {
 
     // Throws Error; progress and stop as in Session::load.
     LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress, const std::stop_token& stop);
+    ~LoadedModel();
 
     const ModelSummary& summary() const { return summary_; }
     const Tokenizer* tokenizer() const { return text_->tokenizer.get(); }             // nullptr: none
@@ -35,6 +39,9 @@ class LoadedModel : public ExpertHost {
     const TextOfModel& text() const { return *text_; }
 
     ModelRuntime& runtime() { return *runtime_; }
+    LayerDrafter* layer_drafter() { return layer_drafter_.get(); }  // these two: nullptr: none
+    ModelDrafter* model_drafter() { return model_drafter_.get(); }
+    DraftReport& drafts() { return drafts_; }  // of all answers, which add theirs
     const Plan& plan() const { return runtime_->plan(); }
     KvCache& kv() { return runtime_->kv(); }
     Forward& forward() { return runtime_->forward(); }
@@ -57,16 +64,25 @@ class LoadedModel : public ExpertHost {
   private:
     // Before all else, so that problems with the text files are found at once.
     static std::shared_ptr<TextOfModel> open_text(const LoadRequest& request, Text text);
+    // Before the memory for the model is measured.
+    static std::unique_ptr<ModelDrafter> open_model_drafter(const LoadRequest& request, const LoadProgressFn& progress,
+                                                            const std::stop_token& stop);
     LoadedModel(std::chrono::steady_clock::time_point start, std::shared_ptr<TextOfModel> text,
-                const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
+                std::unique_ptr<ModelDrafter> model_drafter, const LoadRequest& request, const LoadProgressFn& progress,
+                const std::stop_token& stop);
+    Plan plan_within_memory(Measurements& measurements, const LoadProgressFn& progress, const std::stop_token& stop);
+    void open_layer_drafter();
     void note_memory(const Plan& plan, const LoadProgressFn& progress);
     std::optional<CostModel> costs_for(const Plan& plan, Measurements& measurements, const LoadProgressFn& progress,
                                        const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
     void read_thresholds();
 
+    std::unique_ptr<ModelDrafter> model_drafter_;
     std::shared_ptr<TextOfModel> text_;
     std::optional<ModelRuntime> runtime_;
+    std::unique_ptr<LayerDrafter> layer_drafter_;
+    DraftReport drafts_;
     ModelSummary summary_;
     ThetaChoice opened_theta_, used_theta_;
     ExpertThetas thetas_;  // for opened_theta_

@@ -29,6 +29,7 @@ class ModelRuntime {
     ModelRuntime& operator=(const ModelRuntime&) = delete;
 
     const Plan& plan() const { return plan_; }  // in force
+    const DeviceWeights& weights() const { return weights_; }
     KvCache& kv() { return kv_; }
     Forward& forward() { return forward_; }
     // An empty sequence for up to plan().context tokens. Must not outlive this object.

@@ -71,6 +71,9 @@ RunningAnswer::RunningAnswer(const AnswerCall& call, const SessionParts& parts)
     }
     n_known_ = prefix_->tokens.size();
     find_state_place();
+    if (LayerDrafter* const layer = parts.model.layer_drafter(); layer != nullptr && wants_drafts()) {
+        is_followed_ = layer->follow(prefix_->sequence, prefix_->tokens);
+    }
     if (stop().stop_requested()) end(FinishReason::kStopped);
 }
 
@@ -92,6 +95,7 @@ void RunningAnswer::finish() {
         problem_ = std::current_exception();
     }
     strategy_.reset();
+    if (is_followed_) parts_.model.layer_drafter()->leave(prefix_->sequence);
     prefix_.reset();
     call_.end(std::move(result_), problem_);
 }
@@ -158,17 +162,42 @@ void RunningAnswer::score(const Slice& slice) {
     }
 }
 
+// Neurons that are left out may be others for several rows; machines that share steps
+// know none with drafts.
+bool RunningAnswer::wants_drafts() const {
+    const DraftMode mode = parts_.model.request().drafts;
+    const bool wanted = mode == DraftMode::kAlways || (mode == DraftMode::kAuto && !request().ignore_end);
+    return wanted && !has_several(request()) && !parts_.machines.any() && !parts_.model.theta().leaves_out();
+}
+
+std::vector<AnswerDrafts::Source> RunningAnswer::draft_sources() {
+    std::vector<AnswerDrafts::Source> sources;
+    if (is_followed_) {
+        sources.push_back({Drafter::kLayer, [this](std::span<const TokenId> tokens, std::span<TokenId> draft) {
+                               return parts_.model.layer_drafter()->draft(tokens.back(), draft);
+                           }});
+    }
+    if (ModelDrafter* const model = parts_.model.model_drafter(); model != nullptr) {
+        sources.push_back({Drafter::kModel, [this, model](std::span<const TokenId> tokens, std::span<TokenId> draft) {
+                               std::size_t n = 0;
+                               const HostWork work{.bytes = model->bytes_read(tokens, draft.size())};
+                               parts_.model.device().run_on_host(work,
+                                                                 [&] { n = model->draft(tokens, draft, stop()); });
+                               return n;
+                           }});
+    }
+    return sources;
+}
+
 void RunningAnswer::begin_answer() {
     if (request().prompt_only) return end(FinishReason::kMaxTokens);
     KvSequence& sequence = prefix_->sequence;
     if (!sequence.cache().has_states()) sequence.checkpoint();  // another answer to the same prompt begins here
     strategy_ = make_strategy({request(), text_, sequence, prefix_->tokens, result_.seed});
-    // A scored prompt has a row for each token.
-    const LoadRequest& load = parts_.model.request();
-    const bool wanted = load.drafts == DraftMode::kAlways || (load.drafts == DraftMode::kAuto && !request().ignore_end);
-    if (wanted && !has_several(request())) {
-        drafts_.emplace(parts_.drafts, load.writes_draft, prefix_->tokens);
+    if (wants_drafts()) {
+        drafts_.emplace(parts_.drafts, parts_.model.request().writes_draft, draft_sources(), prefix_->tokens);
     }
+    // A scored prompt has a row for each token.
     advance(parts_.model.forward().logits().last(static_cast<std::size_t>(parts_.model.spec().vocab_size)));
 }
 
@@ -181,9 +210,8 @@ TokenChooser* RunningAnswer::chooser() {
                                                                                  : step_by_step_.chooser;
 }
 
-// Neurons that are left out may be others for several rows; machines that share steps
-// know none with drafts.
 void RunningAnswer::draft() {
+    // Both may have changed since the answer began.
     const bool exact = !parts_.machines.any() && !parts_.model.theta().leaves_out();
     if (!drafts_ || !drafted_.empty() || !exact) return;
     KvSequence& sequence = prefix_->sequence;
@@ -215,7 +243,10 @@ void RunningAnswer::add_step(std::span<const float> logits, AnswerSteps& steps, 
     const std::size_t n_drafted = first.n_drafted;
     const std::size_t row = logits.size() / (n_drafted + 1);
     std::size_t n_accepted = 0;
-    if (alone && steps.last_is_typical()) parts_.drafts.add_step(n_drafted, steps.last_us());
+    const Drafter drafter = drafts_ ? drafts_->drafter() : Drafter::kLookup;
+    if (alone && steps.last_is_typical() && !(drafts_ && drafts_->probed())) {
+        parts_.drafts.add_step(n_drafted, steps.last_us(), drafter);
+    }
     advance(logits.first(row));
     while (n_accepted < n_drafted && !ended_ && !stop().stop_requested()) {
         if (strategy_->next().front().tokens.front() != first.tokens[n_accepted + 1]) break;
@@ -223,7 +254,7 @@ void RunningAnswer::add_step(std::span<const float> logits, AnswerSteps& steps, 
         steps.accept_draft(first, n_accepted);
         advance(logits.subspan(n_accepted * row, row));
     }
-    record_.add_decode(made, steps.last_us(), n_drafted, n_accepted);
+    record_.add_decode(made, steps.last_us(), n_drafted, n_accepted, drafter);
     drafted_.clear();
 }
 

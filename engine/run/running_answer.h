@@ -93,6 +93,8 @@ class RunningAnswer {
 
     double seconds_since(double us) const { return (parts_.model.device().now_us() - us) / 1e6; }
     void find_state_place();
+    bool wants_drafts() const;
+    std::vector<AnswerDrafts::Source> draft_sources();
     void begin_answer();
     void score(const Slice& slice);
     void advance(std::span<const float> logits);
@@ -116,6 +118,7 @@ class RunningAnswer {
     bool keeps_state_ = false;                  // shortly before the prompt's end
     std::unique_ptr<AnswerStrategy> strategy_;  // nullptr: the answer has not begun
     std::vector<float> endless_logits_;         // see possible()
+    bool is_followed_ = false;                  // LayerDrafter::follow()
     std::optional<AnswerDrafts> drafts_;        // nullopt: none are made
     std::vector<TokenId> drafted_;              // the next token and drafted ones; empty: there are none of these
     Segment drafted_step_;

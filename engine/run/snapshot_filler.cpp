@@ -73,6 +73,7 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     const Dispatcher& dispatcher = model.dispatcher();
     states.step = dispatcher.recorder().uses(states.uses);
     snapshot.totals = dispatcher.recorder().all_totals();
+    snapshot.drafts = model.drafts();
     fill_active_shares(dispatcher.recorder(), model.spec().experts.n_layers, snapshot.active_shares);
     snapshot.telemetry_us = dispatcher.recorder().overhead_us();
     snapshot.answer_us = dispatcher.recorder().totals().steps_us;
@@ -115,6 +116,9 @@ void SnapshotFiller::fill_memories(LoadedModel& model, Snapshot& snapshot) {
         const kernels::WeightType format = experts.format(i);
         if (own_memory && experts.on_device(i)) add_expert(snapshot.vram, format, experts.expert_bytes(format));
         if (experts.in_ram(i)) add_expert(snapshot.ram, format, experts.expert_bytes(format));
+    }
+    if (model.layer_drafter() != nullptr) {
+        add_expert(snapshot.ram, experts.master_type(), LayerDrafter::expert_bytes(*model.prediction_layer()));
     }
     // Room for copies on demand is taken from the experts' memory, so that a copied
     // expert may stay there.

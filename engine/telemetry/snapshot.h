@@ -8,6 +8,7 @@
 
 #include "engine/formats.h"
 #include "engine/message.h"
+#include "engine/telemetry/draft_report.h"
 #include "engine/telemetry/layer_event.h"
 #include "engine/telemetry/machine_figures.h"
 
@@ -71,6 +72,7 @@ struct Snapshot {
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
     DispatchTotals totals;  // since the model was loaded
+    DraftReport drafts;     // the same
     // With a theta, (n_layers): the share of neurons that were not left out, among those
     // counted in each layer's last steps; below 0: none were counted. Empty: no layer has
     // a theta.

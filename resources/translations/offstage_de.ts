@@ -4249,6 +4249,16 @@
         <comment>quantized_not_symmetric</comment>
         <translation>%1: enthält %2: Gewichte mit Nullpunkten oder mit Spalten in anderer Reihenfolge werden nicht gelesen; erwartet werden symmetrische, oder eine GGUF-Datei des Modells</translation>
     </message>
+    <message>
+        <source>%1 cannot draft for %2: token %3 is %4 there and %5 here; choose a model with the same tokens.</source>
+        <comment>draft_model_has_other_tokens</comment>
+        <translation>%1 kann für %2 nichts entwerfen: Token %3 ist dort %4 und hier %5; wählen Sie ein Modell mit denselben Tokens.</translation>
+    </message>
+    <message>
+        <source>The layer that predicts further tokens is left out: %1</source>
+        <comment>prediction_layer_left_out</comment>
+        <translation>Die Schicht, die weitere Tokens vorhersagt, bleibt weg: %1</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

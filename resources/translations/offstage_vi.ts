@@ -4249,6 +4249,16 @@
         <comment>quantized_not_symmetric</comment>
         <translation>%1: có %2: trọng số có điểm không, hoặc có các cột theo thứ tự khác, không đọc được; cần trọng số đối xứng, hoặc tệp GGUF của mô hình</translation>
     </message>
+    <message>
+        <source>%1 cannot draft for %2: token %3 is %4 there and %5 here; choose a model with the same tokens.</source>
+        <comment>draft_model_has_other_tokens</comment>
+        <translation>%1 không thể dự thảo cho %2: token %3 ở đó là %4, còn ở đây là %5; hãy chọn một mô hình có cùng bộ token.</translation>
+    </message>
+    <message>
+        <source>The layer that predicts further tokens is left out: %1</source>
+        <comment>prediction_layer_left_out</comment>
+        <translation>Lớp dự đoán token tiếp theo không được dùng: %1</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

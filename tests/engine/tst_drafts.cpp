@@ -51,9 +51,10 @@ QStringList allModels() {
 }
 
 // A budget of the emulated card with about this share of the experts.
-LoadRequest onCard(const QString& model, int percent) {
+LoadRequest onCard(const QString& model, int percent, DraftMode drafts = DraftMode::kOff) {
     LoadRequest request = requestFor(model, QString(kEmulatedCard));
     request.prefetch = PrefetchMode::kOff;
+    request.drafts = drafts;
     const LoadedModel whole(request, LoadedModel::Text::kNotNeeded, {}, {});
     const Plan& plan = whole.plan();
     const std::uint64_t all = plan.vram_bytes();
@@ -127,6 +128,72 @@ void compareWithPlain(const LoadRequest& load, int n_tokens) {
     drafting.reset_conversation();
     QCOMPARE(nHeld(drafting), 0);
 }
+
+// The models of tests/golden/make_prediction_golden.py, from the folder of the others.
+QString predicting(const char* name) {
+    return QStringLiteral("../prediction/") + QString::fromLatin1(name);
+}
+constexpr std::array kPredicting = {"qwen3_next_bf16", "glm4_moe_groups_f32", "deepseek_v3_plain_f32"};
+
+std::unique_ptr<LoadedModel> opened(LoadRequest request, DraftMode drafts) {
+    request.drafts = drafts;
+    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+}
+
+// Reads tokens as an answer does, in steps of this many.
+void readInSteps(LoadedModel& model, KvSequence& sequence, std::span<const TokenId> tokens, std::size_t n) {
+    for (std::size_t at = 0; at < tokens.size(); at += n) {
+        const Segment segment{&sequence, tokens.subspan(at, std::min(n, tokens.size() - at))};
+        const auto n_prompt = n == 1 ? 0 : static_cast<std::int64_t>(tokens.size());
+        model.layer_drafter()->begin_step({&segment, 1}, n_prompt);
+        const auto outcome = model.forward().step({&segment, 1}, Forward::Logits::kNone, {}, n_prompt);
+        QVERIFY(outcome == Forward::Outcome::kDone);
+        model.layer_drafter()->end_step(Forward::Logits::kNone, true);
+    }
+}
+
+// Answers with drafts by the model's layer and without, and the turns after them.
+void compareWithLayer(const LoadRequest& plain_load, LoadRequest load, int n_tokens) {
+    LocalSession plain, drafting;
+    load.drafts = DraftMode::kAlways;
+    openSessions(plain_load, {&plain});
+    openSessions(load, {&drafting});
+    QVERIFY(plain.model()->layer_drafter() == nullptr);
+    QVERIFY(drafting.model()->layer_drafter() != nullptr);
+    std::int64_t n_drafted = 0, n_entries = 0;
+    for (int i = 0; i < 4; ++i) {
+        GenerationRequest one = asked(i, n_tokens, i % 2 == 0 ? 0.0F : 1.0F);
+        for (int turn = 0; turn < 3; ++turn) {
+            const GenerationResult expected = plain.generate(one, {}, {}), got = drafting.generate(one, {}, {});
+            const QString differs = difference(got, expected);
+            QVERIFY2(differs.isEmpty(), qPrintable(QStringLiteral("%1, turn %2: %3").arg(i).arg(turn).arg(differs)));
+            QCOMPARE(got.reused_tokens, expected.reused_tokens);
+            n_drafted += got.drafts.of(Drafter::kLayer).drafted;
+            // An entry for each token but those of short prompts.
+            n_entries = drafting.model()->layer_drafter()->n_entries();
+            QVERIFY2(n_entries > 60, qPrintable(QString::number(n_entries)));
+            one.prompt_ids = joined(joined(one.prompt_ids, expected.tokens), someText(9, 5 + turn));
+            one.max_tokens = 6;
+        }
+    }
+    QVERIFY2(n_drafted > n_tokens, qPrintable(QString::number(n_drafted)));
+}
+
+// A tiny model with a tokenizer beside its files.
+class WithTokenizer {
+  public:
+    explicit WithTokenizer(const std::string& model, const QByteArray& tokenizer = letters()) {
+        const QDir from(QString::fromStdString(model));
+        for (const QString& name : from.entryList(QDir::Files))
+            QFile::copy(from.filePath(name), folder_.filePath(name));
+        QFile file(folder_.filePath(QStringLiteral("tokenizer.json")));
+        if (file.open(QIODevice::WriteOnly)) file.write(tokenizer);
+    }
+    std::string path() const { return folder_.path().toStdString(); }
+
+  private:
+    QTemporaryDir folder_;
+};
 
 // Steps with scripted times, and drafts of which each token is right with this chance.
 struct Play {
@@ -561,6 +628,228 @@ class TestDrafts : public QObject {
         QCOMPARE(policy.length(2, 1), std::size_t{2});
         QCOMPARE(parse_drafts("always"), DraftMode::kAlways);
         QVERIFY(offstage::tests::error_of([] { static_cast<void>(parse_drafts("often")); }).has_value());
+    }
+
+    // A drafter that computes its drafts: it is used where it is worth more than a
+    // lookup, and compared now and then where it is not.
+    void drafterOfMostWorth_isUsed() {
+        DraftPolicy policy;
+        policy.set_mode(DraftMode::kAuto);
+        for (int i = 0; i < 8; ++i) policy.add_step(0, 100);
+        const auto worth = [&](Drafter drafter, std::size_t matched) {
+            return policy.choose(4, matched, drafter).worth;
+        };
+        QVERIFY(worth(Drafter::kLayer, 1) > worth(Drafter::kLookup, 1));
+        for (int i = 0; i < 40; ++i) policy.add_outcome(8, true);
+        QVERIFY(worth(Drafter::kLayer, 1) < worth(Drafter::kLookup, 8));
+        for (int i = 0; i < 40; ++i) policy.add_outcome(1, i % 4 == 0, Drafter::kLayer);
+        for (std::size_t n = 1; n <= 4; ++n) {
+            for (int i = 0; i < 3; ++i) policy.add_step(n, 100 + 60 * static_cast<double>(n), Drafter::kLayer);
+        }
+        QCOMPARE(policy.length(4, 1, Drafter::kLayer), std::size_t{0});
+        QVERIFY(policy.length(4, 8) > 0);  // its times are its own
+        QVERIFY(!policy.probes(Drafter::kLayer));
+        for (int i = 0; i < DraftPolicy::kProbeSteps; ++i) policy.add_step(0, 100);
+        QVERIFY(policy.probes(Drafter::kLayer));
+        policy.add_outcome(1, true, Drafter::kLayer);
+        QVERIFY(!policy.probes(Drafter::kLayer));
+    }
+
+    // ---- the model's own layer
+    void prediction_isThatOfTheReference_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("golden");
+        for (const char* const name : kPredicting) QTest::addRow("%s", name) << predicting(name) << predicting(name);
+        for (const char* const name : {"qwen3_next_bf16", "glm4_moe_groups_f32"}) {
+            QTest::addRow("%s.gguf", name) << predicting(name) + QStringLiteral(".gguf") << predicting(name);
+        }
+    }
+    void prediction_isThatOfTheReference() {
+        QFETCH(QString, model);
+        QFETCH(QString, golden);
+        const QJsonObject expected =
+            readJson(QString::fromStdString(tinyModel(golden)) + QStringLiteral("/golden.json"));
+        const Tokens text = tokensOf(expected[QStringLiteral("text")].toArray());
+        std::vector<float> states, logits;
+        for (const auto& [key, rows] : {std::pair("states", &states), std::pair("logits", &logits)}) {
+            for (const QJsonValue& row : expected[QString::fromLatin1(key)].toArray()) {
+                const std::vector<float> values = floatsOf(row.toArray());
+                rows->insert(rows->end(), values.begin(), values.end());
+            }
+        }
+        for (const QString& device : {QStringLiteral("cpu"), QString(kEmulatedCard)}) {
+            LoadRequest load = requestFor(model, device);
+            load.kv = KvType::kF32;
+            const auto loaded = opened(load, DraftMode::kAlways);
+            QVERIFY(loaded->layer_drafter() != nullptr);
+            LayerDrafter& drafter = *loaded->layer_drafter();
+            const std::vector<float> got = drafter.logits_of(std::span(text).subspan(1), states);
+            const double error = relativeError(got, logits);
+            QVERIFY2(error < 1e-4, qPrintable(QString::number(error)));
+            // The draft that it makes of its own states, behind the model's.
+            KvSequence sequence = loaded->new_sequence();
+            QVERIFY(drafter.follow(sequence, {}));
+            readInSteps(*loaded, sequence, std::span(text).first(text.size() - 1), 1);
+            Tokens draft(4);
+            QCOMPARE(drafter.draft(text.back(), draft), draft.size());
+            QCOMPARE(draft, tokensOf(expected[QStringLiteral("draft")].toArray()));
+            QCOMPARE(drafter.n_entries(), std::ssize(text) - 1);  // none of the draft's
+            drafter.leave(sequence);
+        }
+    }
+
+    // A long prompt's tokens have entries, in whatever steps it is read; a short one's do
+    // not, but for its last token.
+    void prediction_seesThePrompt() {
+        for (const char* const name : kPredicting) {
+            const Tokens text = someText(100, 3);
+            std::vector<Tokens> drafts;
+            for (const std::size_t n : {std::size_t{1}, std::size_t{40}, std::size_t{100}}) {
+                const auto loaded = opened(requestFor(predicting(name)), DraftMode::kAlways);
+                LayerDrafter& drafter = *loaded->layer_drafter();
+                KvSequence sequence = loaded->new_sequence();
+                QVERIFY(drafter.follow(sequence, {}));
+                readInSteps(*loaded, sequence, text, n);
+                drafts.emplace_back(3);
+                QCOMPARE(drafter.draft(7, drafts.back()), std::size_t{3});
+                QCOMPARE(drafter.n_entries(), 100);
+                QCOMPARE(drafts.back(), drafts.front());
+                // It goes back with the sequence.
+                sequence.truncate(50);
+                const std::int64_t n_left = sequence.size();
+                drafter.leave(sequence);
+                QVERIFY(drafter.follow(sequence, text));
+                QCOMPARE(drafter.n_entries(), std::max<std::int64_t>(0, n_left - 1));
+                drafter.leave(sequence);
+            }
+        }
+    }
+
+    void predictedDrafts_areAsWithout_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<int>("percent");
+        for (const char* const name : kPredicting) {
+            for (const int percent : {-1, 0, 50, 100}) {
+                QTest::addRow("%s, %d %%", name, percent) << predicting(name) << percent;
+            }
+        }
+    }
+    void predictedDrafts_areAsWithout() {
+        QFETCH(QString, model);
+        QFETCH(int, percent);
+        if (percent < 0) return compareWithLayer(requestFor(model), requestFor(model), 40);
+        compareWithLayer(onCard(model, percent), onCard(model, percent, DraftMode::kAlways), 40);
+    }
+
+    void predictedDrafts_inEveryArithmetic_data() {
+        QTest::addColumn<int>("compute");
+        for (const ComputeMode compute : {ComputeMode::kBf16, ComputeMode::kInt8}) {
+            QTest::addRow("%d", static_cast<int>(compute)) << static_cast<int>(compute);
+        }
+    }
+    void predictedDrafts_inEveryArithmetic() {
+        QFETCH(int, compute);
+        for (const char* const name : kPredicting) {
+            LoadRequest load = requestFor(predicting(name));
+            load.compute = static_cast<ComputeMode>(compute);
+            load.kv = KvType::kInt8;
+            compareWithLayer(load, load, 30);
+        }
+    }
+
+    // Several answers at a time: the layer follows one of them.
+    void predictedDrafts_ofSeveralAnswers() {
+        LoadRequest load = requestFor(predicting("qwen3_next_bf16"));
+        load.kept_context = 4 * kKeptTokensEach;
+        LocalSession plain, drafting;
+        openSessions(load, {&plain});
+        load.drafts = DraftMode::kAlways;
+        openSessions(load, {&drafting});
+        std::vector<Asked> all(4);
+        for (int i = 0; i < 4; ++i) all[static_cast<std::size_t>(i)].request = asked(i, 60 + 9 * i, 0);
+        makeTogether(drafting, all, 4);
+        COMPARE_WITH_ALONE(all, plain);
+        drafting.reset_conversation();
+        QCOMPARE(nHeld(drafting), 0);
+    }
+
+    // Without drafts nothing of the layer is loaded; with them its bytes are planned and
+    // counted.
+    void predictionLayer_isCounted() {
+        for (const char* const device : {"cpu", kEmulatedCard}) {
+            const LoadRequest load = requestFor(predicting("qwen3_next_bf16"), QString::fromLatin1(device));
+            const auto plain = opened(load, DraftMode::kOff), drafting = opened(load, DraftMode::kAuto);
+            QVERIFY(plain->layer_drafter() == nullptr && drafting->layer_drafter() != nullptr);
+            const auto used = [](LoadedModel& model, MemoryUse use, bool on_device) {
+                const Arena& arena = on_device ? model.device().memory() : model.ram();
+                return arena.usage().by_use[static_cast<std::size_t>(use)];
+            };
+            const std::uint64_t experts = LayerDrafter::expert_bytes(*drafting->prediction_layer());
+            QCOMPARE(used(*drafting, MemoryUse::kExperts, false), used(*plain, MemoryUse::kExperts, false) + experts);
+            QVERIFY(used(*drafting, MemoryUse::kDense, true) > used(*plain, MemoryUse::kDense, true));
+            const ModelDemand& without = plain->demand();
+            const ModelDemand& with = drafting->demand();
+            QCOMPARE(with.host_fixed_bytes, without.host_fixed_bytes + experts);
+            QCOMPARE(with.dense_read_bytes, without.dense_read_bytes);  // not a part of each token
+            QCOMPARE(drafting->reads().total(), plain->reads().total());
+            // What is used is within the plan.
+            QVERIFY(drafting->ram().usage().used_bytes <= drafting->plan().ram_bytes);
+            if (drafting->device().shares_host_memory()) continue;
+            QVERIFY(drafting->device().memory().usage().used_bytes <= drafting->plan().vram_bytes());
+        }
+    }
+
+    // A file that lacks a part of the layer is loaded without it, with a note.
+    void incompleteLayer_isLeftOut() {
+        const auto loaded = opened(requestFor(QStringLiteral("glm4_moe_bf16")), DraftMode::kAuto);
+        QVERIFY(loaded->layer_drafter() == nullptr);
+        const auto notes = loaded->summary().notes;
+        QVERIFY(std::ranges::any_of(notes, [](const Message& note) {
+            return note.english().starts_with("The layer that predicts further tokens is left out: ");
+        }));
+    }
+
+    // ---- a small model
+    // The model itself as its drafter: every greedy draft is right.
+    void draftModel_thatIsTheModel_isAlwaysRight_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* const model : {"olmoe_bf16", "qwen3_next_bf16", "gpt_oss_bf16"}) {
+            QTest::addRow("%s", model) << QString(model);
+        }
+    }
+    void draftModel_thatIsTheModel_isAlwaysRight() {
+        QFETCH(QString, model);
+        LoadRequest load = requestFor(model);
+        LocalSession plain, drafting;
+        openSessions(load, {&plain});
+        load.drafts = DraftMode::kAlways;
+        const WithTokenizer drafter(load.model);
+        load.draft_model = drafter.path();
+        openSessions(load, {&drafting});
+        GenerationRequest one = asked(0, 60, 0);
+        for (int turn = 0; turn < 3; ++turn) {
+            const GenerationResult expected = plain.generate(one, {}, {}), got = drafting.generate(one, {}, {});
+            QVERIFY2(difference(got, expected).isEmpty(), qPrintable(difference(got, expected)));
+            const DraftReport::Share& share = got.drafts.of(Drafter::kModel);
+            QVERIFY2(share.drafted >= 20 && share.accepted > share.drafted * 9 / 10,
+                     qPrintable(QStringLiteral("%1 of %2").arg(share.accepted).arg(share.drafted)));
+            one.prompt_ids = joined(joined(one.prompt_ids, expected.tokens), someText(9, 5 + turn));
+        }
+        one = asked(1, 60, 1);  // drawn: drafts are the best tokens
+        const GenerationResult expected = plain.generate(one, {}, {}), got = drafting.generate(one, {}, {});
+        QVERIFY2(difference(got, expected).isEmpty(), qPrintable(difference(got, expected)));
+    }
+
+    void draftModel_withOtherTokens_isRefused() {
+        LoadRequest load = requestFor(QStringLiteral("olmoe_bf16"));
+        load.drafts = DraftMode::kAuto;
+        const WithTokenizer drafter(load.model, letters().replace("\"b\": 1,", "\"!\": 1,"));
+        load.draft_model = drafter.path();
+        LocalSession session;
+        const auto error = offstage::tests::error_of([&] { openSessions(load, {&session}); });
+        QVERIFY(error.has_value());
+        const QString text = QString::fromStdString(error->message().english());
+        QVERIFY2(text.contains(QStringLiteral("token 1 is \"!\" there and \"b\" here")), qPrintable(text));
     }
 
     // Decided by accounted times: a card whose experts lie in RAM.

@@ -23,12 +23,15 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
           "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16"]
 
+# Of tests/engine/data/prediction, where the files go, too.
+PREDICTING = ["qwen3_next_bf16", "glm4_moe_groups_f32"]
+
 
 # The published checkpoint's name of the class, which the converter knows.
 PUBLISHED = {"PhimoeForCausalLM": "PhiMoEForCausalLM", "Mistral4ForCausalLM": "Mistral3ForConditionalGeneration"}
 
 
-def convert(folder, target):
+def convert(folder, target, has_prediction=False):
     import conversion
     import gguf
     from conversion.base import ModelBase
@@ -49,8 +52,8 @@ def convert(folder, target):
     (folder / "config.json").write_text(json.dumps(config))
     cls = conversion.get_model_class(config["architectures"][0])
     cls.set_vocab = lambda self: None
-    if config["architectures"] == ["Qwen3NextForCausalLM"]:
-        cls.no_mtp = True  # the tiny model has no prediction layer
+    # The other tiny model has no prediction layer.
+    cls.no_mtp = config["architectures"] == ["Qwen3NextForCausalLM"] and not has_prediction
     ftype = gguf.LlamaFileType.ALL_F32 if folder.name.endswith("f32") else gguf.LlamaFileType.MOSTLY_BF16
     if config["model_type"] != "mistral4":
         cls(folder, ftype, target).write()
@@ -79,6 +82,12 @@ def main():
         folder = DATA / "models" / name
         with tempfile.TemporaryDirectory() as copy:
             convert(shutil.copytree(folder, pathlib.Path(copy) / name), out / (name + ".gguf"))
+    for name in PREDICTING:
+        folder = DATA / "prediction" / name
+        if options.only not in (None, "prediction"):
+            continue
+        with tempfile.TemporaryDirectory() as copy:
+            convert(shutil.copytree(folder, pathlib.Path(copy) / name), DATA / "prediction" / (name + ".gguf"), True)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     engine::LoadRequest request = engine.loadRequest();
     request.drill = {};
     request.kept_context = KeptContext::tokens();
+    request.drafts = engine::DraftMode::kAuto;  // ModelOpener's: the layer that drafts takes memory
     m_view->setHeld(heldBy(engine));
     m_view->setRequest(request);
     m_path->setText(QString::fromStdString(request.model));

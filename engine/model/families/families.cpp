@@ -2,6 +2,7 @@
 
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
+#include "engine/model/prediction_layer.h"
 
 namespace offstage::engine {
 namespace {
@@ -31,6 +32,9 @@ std::int64_t experts_apart(const ModelSpec& spec, std::int64_t layer) {
 }
 
 std::vector<TensorPart> parts_in_checkpoint(const ModelSpec& spec, const DenseTensor& tensor) {
+    if (tensor.role >= TensorRole::kPredictionTokenNorm && tensor.role <= TensorRole::kPredictionState) {
+        return prediction_parts(spec, tensor);
+    }
     if (tensor.role != TensorRole::kEmbedding || !spec.safetensors.head_alone) return spec.family->parts(spec, tensor);
     DenseTensor head = tensor;
     head.role = TensorRole::kHead;

@@ -1,7 +1,7 @@
 // Qwen3.5-MoE and Qwen3.6-MoE (transformers: models/qwen3_5_moe): three of four layers
 // are gated DeltaNet, the others attention with a gate of its output; a shared expert
 // with a gate beside the routed ones; norms that are stored as their distance from 1. The
-// vision tower and the layers that predict further tokens are left out.
+// vision tower is left out.
 
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
