@@ -448,15 +448,15 @@ FitEstimate FitEstimator::make(const LoadRequest& request, const Terms& terms) {
         if (!read) read = disk_cost(measurements, request, terms);
         return *read;
     };
+    // As a load does (LoadedModel).
+    const bool may_leave_out = request.drafts == DraftMode::kAuto && prediction_for(request) != nullptr;
+    LoadRequest without = request;
+    without.drafts = DraftMode::kOff;
     try {
         estimate.plan = plan_load(inputs, shape_.spec.experts, cost_of_steps, cost_of_disk);
+        if (may_leave_out && estimate.plan.n_in(Place::kDisk) > 0) return make(without, terms);
     } catch (const Error& error) {
-        if (error.kind() == ErrorKind::kOutOfMemory && !measuring && request.drafts == DraftMode::kAuto &&
-            prediction_for(request) != nullptr) {
-            LoadRequest without = request;
-            without.drafts = DraftMode::kOff;
-            return make(without, terms);
-        }
+        if (error.kind() == ErrorKind::kOutOfMemory && !measuring && may_leave_out) return make(without, terms);
         if (error.kind() != ErrorKind::kOutOfMemory || measuring || terms.for_any_computer) throw;
         estimate.problem = error.message();
         find_shortage(estimate);

@@ -128,7 +128,8 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Without the layer that drafts where there is no room for it, unless it must be used.
+// Without the layer that drafts where there is no room for it beside all experts, unless
+// it must be used.
 Plan LoadedModel::plan_within_memory(Measurements& measurements, const LoadProgressFn& progress,
                                      const std::stop_token& stop) {
     const LoadRequest& request = this->request();
@@ -145,12 +146,17 @@ Plan LoadedModel::plan_within_memory(Measurements& measurements, const LoadProgr
             [&] { return measurements.disk(source().master(), host(), stop); });
     };
     if (prediction_layer() == nullptr || request.drafts == DraftMode::kAlways) return plan();
+    const std::vector<Message> notes = summary_.notes;
+    Message why = messages::prediction_layer_needs_room();
     try {
-        return plan();
+        Plan with = plan();
+        if (with.n_in(Place::kDisk) == 0) return with;
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        summary_.notes.push_back(messages::prediction_layer_left_out(error.message()));
+        why = error.message();
     }
+    summary_.notes = notes;
+    summary_.notes.push_back(messages::prediction_layer_left_out(why));
     drop_prediction_layer();
     describe_load(request, defaults().context);
     return plan();

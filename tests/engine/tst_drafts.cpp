@@ -799,6 +799,24 @@ class TestDrafts : public QObject {
         }
     }
 
+    // No expert goes to the disk for it, unless it must be there.
+    void predictionLayer_givesWayToExperts() {
+        LoadRequest load = requestFor(predicting("qwen3_next_bf16"));
+        load.ram_bytes = opened(load, DraftMode::kOff)->plan().vram_bytes();
+        const auto plain = opened(load, DraftMode::kOff), drafting = opened(load, DraftMode::kAuto);
+        QCOMPARE(plain->plan().n_in(Place::kDisk), 0);
+        QCOMPARE(drafting->plan().n_in(Place::kDisk), 0);
+        QVERIFY(drafting->layer_drafter() == nullptr);
+        QVERIFY(std::ranges::any_of(drafting->summary().notes, [](const Message& note) {
+            return note.english() ==
+                   "The layer that predicts further tokens is left out: Experts would have to be read from disk for "
+                   "it.";
+        }));
+        const auto always = opened(load, DraftMode::kAlways);
+        QVERIFY(always->layer_drafter() != nullptr);
+        QVERIFY(always->plan().n_in(Place::kDisk) > 0);
+    }
+
     // A file that lacks a part of the layer is loaded without it, with a note.
     void incompleteLayer_isLeftOut() {
         const auto loaded = opened(requestFor(QStringLiteral("glm4_moe_bf16")), DraftMode::kAuto);
