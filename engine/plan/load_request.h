@@ -118,8 +118,8 @@ struct LoadRequest {
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
-    // Tests: drafts in the place of prompt lookup: writes up to draft.size() tokens that
-    // may follow the conversation's, and returns how many.
+    // Tests: drafts in the place of prompt lookup, or of what the model's layer drafted:
+    // writes up to draft.size() tokens that may follow, and returns how many.
     std::function<std::size_t(std::span<const std::int32_t> tokens, std::span<std::int32_t> draft)> writes_draft;
     // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto
     // (engine/plan/product_choice.h).

@@ -79,7 +79,7 @@ LayerDrafter::LayerDrafter(PredictionLayer& layer, ExpertHost& host, ModelRuntim
 
 std::unique_ptr<PredictionLayer> LayerDrafter::open(const LoadRequest& request, WeightSource& source,
                                                     kernels::ThreadPool& pool, std::vector<Message>& notes) {
-    if (request.drafts == DraftMode::kOff || request.writes_draft) return nullptr;
+    if (request.drafts == DraftMode::kOff) return nullptr;
     try {
         return source.open_prediction_layer(pool);
     } catch (const Error& error) {

@@ -174,7 +174,9 @@ std::vector<AnswerDrafts::Source> RunningAnswer::draft_sources() {
     std::vector<AnswerDrafts::Source> sources;
     if (is_followed_) {
         sources.push_back({Drafter::kLayer, [this](std::span<const TokenId> tokens, std::span<TokenId> draft) {
-                               return parts_.model.layer_drafter()->draft(tokens.back(), draft);
+                               const std::size_t n = parts_.model.layer_drafter()->draft(tokens.back(), draft);
+                               const auto& forced = parts_.model.request().writes_draft;
+                               return n > 0 && forced ? forced(tokens, draft) : n;
                            }});
     }
     if (ModelDrafter* const model = parts_.model.model_drafter(); model != nullptr) {
@@ -195,7 +197,9 @@ void RunningAnswer::begin_answer() {
     if (!sequence.cache().has_states()) sequence.checkpoint();  // another answer to the same prompt begins here
     strategy_ = make_strategy({request(), text_, sequence, prefix_->tokens, result_.seed});
     if (wants_drafts()) {
-        drafts_.emplace(parts_.drafts, parts_.model.request().writes_draft, draft_sources(), prefix_->tokens);
+        const auto& forced = parts_.model.request().writes_draft;
+        drafts_.emplace(parts_.drafts, is_followed_ ? AnswerDrafts::WriteDraftFn() : forced, draft_sources(),
+                        prefix_->tokens);
     }
     // A scored prompt has a row for each token.
     advance(parts_.model.forward().logits().last(static_cast<std::size_t>(parts_.model.spec().vocab_size)));
