@@ -4200,21 +4200,6 @@
         <translation>eine Delta-Regel mit eigenem Zerfall für jeden Kanal</translation>
     </message>
     <message>
-        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
-        <comment>chunked_attention</comment>
-        <translation>Attention innerhalb von Abschnitten und Gewichte, die die Eingabe eines Experten multiplizieren</translation>
-    </message>
-    <message>
-        <source>values of another size than keys</source>
-        <comment>values_of_another_size</comment>
-        <translation>Werte von anderer Größe als die Schlüssel</translation>
-    </message>
-    <message>
-        <source>a gate for each head, and experts that are clamped in some layers</source>
-        <comment>gates_of_whole_heads</comment>
-        <translation>ein Gate für jeden Kopf und Experten, die in manchen Schichten begrenzt werden</translation>
-    </message>
-    <message>
         <source>lightning attention</source>
         <comment>lightning_attention</comment>
         <translation>Lightning Attention</translation>
@@ -4248,6 +4233,11 @@
         <source>%1: has %2: weights with zero points, or with their columns in another order, are not read; expected symmetric ones, or a GGUF file of the model</source>
         <comment>quantized_not_symmetric</comment>
         <translation>%1: enthält %2: Gewichte mit Nullpunkten oder mit Spalten in anderer Reihenfolge werden nicht gelesen; erwartet werden symmetrische, oder eine GGUF-Datei des Modells</translation>
+    </message>
+    <message>
+        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
+        <comment>projections_of_several_machines</comment>
+        <translation>eine Matrix mit Abfragen, Schlüsseln und Werten, die in die Anteile mehrerer Rechner zerlegt ist</translation>
     </message>
 </context>
 <context>

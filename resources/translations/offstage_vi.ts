@@ -4200,21 +4200,6 @@
         <translation>quy tắc delta với hệ số suy giảm riêng cho từng kênh</translation>
     </message>
     <message>
-        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
-        <comment>chunked_attention</comment>
-        <translation>attention trong từng đoạn, và các trọng số nhân vào đầu vào của chuyên gia</translation>
-    </message>
-    <message>
-        <source>values of another size than keys</source>
-        <comment>values_of_another_size</comment>
-        <translation>các giá trị có kích thước khác với khóa</translation>
-    </message>
-    <message>
-        <source>a gate for each head, and experts that are clamped in some layers</source>
-        <comment>gates_of_whole_heads</comment>
-        <translation>một cổng cho mỗi đầu, và các chuyên gia bị giới hạn ở một số lớp</translation>
-    </message>
-    <message>
         <source>lightning attention</source>
         <comment>lightning_attention</comment>
         <translation>Lightning Attention</translation>
@@ -4248,6 +4233,11 @@
         <source>%1: has %2: weights with zero points, or with their columns in another order, are not read; expected symmetric ones, or a GGUF file of the model</source>
         <comment>quantized_not_symmetric</comment>
         <translation>%1: có %2: trọng số có điểm không, hoặc có các cột theo thứ tự khác, không đọc được; cần trọng số đối xứng, hoặc tệp GGUF của mô hình</translation>
+    </message>
+    <message>
+        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
+        <comment>projections_of_several_machines</comment>
+        <translation>một ma trận chung cho truy vấn, khóa và giá trị, được cắt thành phần của nhiều máy</translation>
     </message>
 </context>
 <context>
