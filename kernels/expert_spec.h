@@ -17,13 +17,14 @@ enum class Activation : std::uint8_t {
     kClamped,   // g sigmoid(alpha g) (u + 1), with g at most `limit` and u within -limit .. limit (gpt-oss)
     // relu(g) u of an expert of two matrices, whose w1 is its w3: relu(u)^2 (Nemotron-H).
     kReluSquared,
+    kSiluCapped,  // g sigmoid(g), at most `limit`, times u within -limit .. limit (Step 3.5)
 };
 
 struct ExpertSpec {
     Activation activation = Activation::kSilu;
     bool biases = false;   // of experts with three matrices
     float alpha = 1.702f;  // kClamped
-    float limit = 7.0f;    // kClamped
+    float limit = 7.0f;    // kClamped, kSiluCapped
     // Neurons whose |a| is at most this are left out, a being the activated gate before
     // its product with the up factor: their value is 0 (CORM, section 3). 0: no neuron is
     // left out, and every kernel computes as without this field. A setting of a

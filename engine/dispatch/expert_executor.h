@@ -47,6 +47,7 @@ struct LayerWork {
     // The CPU's by Backend::now_us(), where the device is another one.
     std::vector<LoadingOverlap::Span> host_times;
     ExpertThetas thetas;              // kernels::ExpertSpec::theta of each
+    float limit = 0;                  // and limit of all
     std::uint64_t skipped_bytes = 0;  // by the CPU's experts, for the CPU
     // The share of an expert's neurons that 1 .. kFewTokens rows are expected to need
     // (CostModel::active_share).
@@ -63,6 +64,7 @@ struct LayerWork {
     float theta_of(const RowGroup& group) const { return thetas.at(layer, group.expert); }
     ExpertCall call(kernels::ExpertView weights, const RowGroup& group) const {
         weights.layout.spec.theta = theta_of(group);
+        weights.layout.spec.limit = limit;
         return {weights, group.first_row, group.n_rows};
     }
 

@@ -92,7 +92,7 @@ void ResidentLayers::upload(std::int64_t layer) {
 void ResidentLayers::compute_layer(std::int64_t layer, ops::DecodeExperts& op) {
     const Layer& held = layers_[as_size(layer)];
     assert(held.held && held.uploaded && held.seen_at == experts_.n_device_changes(layer));
-    op.layout = grid_.layout(held.format);
+    op.layout = grid_.layout(held.format, layer);
     op.blocks = blocks_.device() + experts_.index(layer, 0);
     op.row_token = rows_.device();
     op.row_of = row_of();
@@ -103,7 +103,7 @@ void ResidentLayers::compute_layer(std::int64_t layer, ops::DecodeExperts& op) {
 void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out) {
     const Layer& held = layers_[as_size(layer)];
     assert(held.uploaded && held.seen_at == experts_.n_device_changes(layer));
-    device_.submit(ops::ChosenExperts{.layout = grid_.layout(held.format),
+    device_.submit(ops::ChosenExperts{.layout = grid_.layout(held.format, layer),
                                       .blocks = blocks_.device() + experts_.index(layer, 0),
                                       .chosen = chosen,
                                       .n = grid_.n_active,
@@ -120,7 +120,7 @@ bool ResidentLayers::takes_tokens(std::int64_t layer, std::int64_t n) {
 void ResidentLayers::compute_tokens(std::int64_t layer, const float* input, RoutedRows& rows) {
     const Layer& held = layers_[as_size(layer)];
     assert(held.held && held.uploaded && held.seen_at == experts_.n_device_changes(layer));
-    rows.compute(grid_.layout(held.format), blocks_.device() + experts_.index(layer, 0), input);
+    rows.compute(grid_.layout(held.format, layer), blocks_.device() + experts_.index(layer, 0), input);
 }
 
 void ResidentLayers::fetch(std::int64_t first, std::int64_t n) {

@@ -108,7 +108,8 @@ class ContributionProbe final : public StepProbe {
         model_.host().run(ops::Multiply{view.up(), activations_.gathered(), n, ups_.data()});
         if (view.biases().up != nullptr) model_.host().run(ops::AddBias{view.biases().up, n, ffn, ups_.data()});
         const kernels::ExpertSpec& spec = view.layout.spec;
-        const bool clamps = spec.activation == kernels::Activation::kClamped;
+        const bool adds_one = spec.activation == kernels::Activation::kClamped;
+        const bool clamps = adds_one || spec.activation == kernels::Activation::kSiluCapped;
         LeftOutCurve& curve = curves_[index];
         for (std::int64_t r = 0; r < n; ++r) {
             const double weight = row_weights_[as_size(r)];
@@ -117,7 +118,7 @@ class ContributionProbe final : public StepProbe {
                 const int step = step_of(value);
                 if (step == kThresholdSteps) continue;
                 float up = ups_[as_size(r * ffn + j)];
-                if (clamps) up = std::clamp(up, -spec.limit, spec.limit) + 1;
+                if (clamps) up = std::clamp(up, -spec.limit, spec.limit) + (adds_one ? 1.0f : 0.0f);
                 const double taken = weight * value * up;
                 curve.pairs[as_size(step)] += 1;
                 curve.worth[as_size(step)] += taken * taken * norms[as_size(j)];

@@ -120,7 +120,7 @@ std::optional<kernels::ExpertView> ExpertStore::on_host_now(std::int64_t layer, 
     if (entries_[i].ram) return ram_view(i);
     const std::byte* const block = disk_slots_.find(i);
     if (block == nullptr) return std::nullopt;
-    return view(block, entries_[i].format);
+    return in_its_layer(i, view(block, entries_[i].format));
 }
 
 void ExpertStore::pack(std::size_t index, std::byte* block) {
@@ -245,7 +245,8 @@ void ExpertStore::replace(std::size_t index, kernels::WeightType format, const s
 kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
     if (entries_[i].ram) return ram_view(i);
-    return view(disk_slots_.find_or_pack(i, bytes(i), [&](std::byte* block) { pack(i, block); }), format(i));
+    const std::byte* const packed = disk_slots_.find_or_pack(i, bytes(i), [&](std::byte* block) { pack(i, block); });
+    return in_its_layer(i, view(packed, format(i)));
 }
 
 void ExpertStore::hold(std::int64_t layer, std::int64_t expert, DeviceEvent event) {

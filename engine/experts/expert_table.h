@@ -75,7 +75,9 @@ class ExpertTable {
     // Precondition: place() is kDevice.
     kernels::ExpertView device_view(std::int64_t layer, std::int64_t expert) const;
     // The RAM copy, or nothing.
-    kernels::ExpertView ram_view(std::size_t index) const { return in_ram_layout(entries_[index].ram, format(index)); }
+    kernels::ExpertView ram_view(std::size_t index) const {
+        return in_its_layer(index, in_ram_layout(entries_[index].ram, format(index)));
+    }
     // All RAM copies, for a bandwidth probe.
     std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
 
@@ -122,6 +124,11 @@ class ExpertTable {
 
     kernels::ExpertView view(const std::byte* block, kernels::WeightType format) const {
         return {block, grid_.layout(format)};
+    }
+    // With the layer's limit (ExpertGrid::limits).
+    kernels::ExpertView in_its_layer(std::size_t index, kernels::ExpertView expert) const {
+        expert.layout.spec.limit = grid_.limit(static_cast<std::int64_t>(index) / grid_.n_experts);
+        return expert;
     }
     kernels::ExpertView in_ram_layout(const SlotHeap::Slot& slot, kernels::WeightType format) const {
         return {slot.data, ram_layout(format)};

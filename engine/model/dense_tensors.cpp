@@ -21,23 +21,25 @@ class TensorList {
     void attention(const GroupedQuerySpec& a) {
         const std::int64_t q_rows = a.n_heads * a.head_dim;
         const std::int64_t kv_rows = a.n_kv_heads * a.head_dim;
+        const std::int64_t value_rows = a.n_kv_heads * a.of_value();
+        const std::int64_t n_outputs = a.n_heads * a.of_value();
         if (layer_ < static_cast<std::int64_t>(spec_.split_qkv.size()) &&
             spec_.split_qkv[static_cast<std::size_t>(layer_)] != 0) {
             matrix(TensorRole::kQuery, q_rows, spec_.hidden_dim);
             matrix(TensorRole::kKey, kv_rows, spec_.hidden_dim);
-            matrix(TensorRole::kValue, kv_rows, spec_.hidden_dim);
+            matrix(TensorRole::kValue, value_rows, spec_.hidden_dim);
         } else {
-            matrix(TensorRole::kQkv, q_rows + 2 * kv_rows, spec_.hidden_dim);
+            matrix(TensorRole::kQkv, q_rows + kv_rows + value_rows, spec_.hidden_dim);
         }
-        if (a.qkv_bias) vector(TensorRole::kQkvBias, q_rows + 2 * kv_rows);
-        if (a.qk_norm != QkNorm::kNone) {
+        if (a.qkv_bias) vector(TensorRole::kQkvBias, q_rows + kv_rows + value_rows);
+        if (a.qk_norm != QkNorm::kNone && a.qk_norm_weights) {
             const bool per_head = a.qk_norm != QkNorm::kFullWidth;
             vector(TensorRole::kQueryNorm, per_head ? a.head_dim : q_rows);
             vector(TensorRole::kKeyNorm, per_head ? a.head_dim : kv_rows);
         }
         if (a.sinks) vector(TensorRole::kSinks, a.n_heads);
-        if (a.output_gate) matrix(TensorRole::kOutputGate, q_rows, spec_.hidden_dim);
-        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, q_rows);
+        if (a.output_gate) matrix(TensorRole::kOutputGate, a.head_gates ? a.n_heads : n_outputs, spec_.hidden_dim);
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, n_outputs);
         if (a.output_bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
     }
     void attention(const LatentSpec& a) {
@@ -103,6 +105,8 @@ class TensorList {
     void network(std::int64_t ffn_dim) {
         kernels::ExpertSpec expert = spec_.experts.expert;
         expert.biases = false;  // no family has any here
+        const float limit = spec_.layers[static_cast<std::size_t>(layer_)].network_limit;
+        if (limit > 0) expert.limit = limit;
         DenseTensor& tensor =
             add(TensorRole::kNetwork, DenseTensor::Kind::kNetwork, expert.n_matrices() * ffn_dim, spec_.hidden_dim);
         tensor.may_be_quantized = true;

@@ -37,7 +37,7 @@ enum class TensorRole : std::uint8_t {
     kAttentionOutputBias,
     kAttentionOutputNorm,  // (hidden_dim): LayerSpec::output_norms
     kSinks,                // (n_heads): see AttentionShape
-    kOutputGate,  // (n_heads * head_dim, hidden_dim); also for recurrent layers, whose kQkv and kAttentionOutput are as
+    kOutputGate,  // (n_heads or values, hidden_dim); also for recurrent layers, whose kQkv and kAttentionOutput are as
                   // their shapes have rows and outputs
 
     // latent attention

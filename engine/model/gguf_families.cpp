@@ -23,7 +23,8 @@ using nlohmann::json;
 struct GgufFamily : GgufNamedFamily {
     const char* key = "";                        // general.architecture
     const char* other_key = nullptr;             // as Ollama writes it
-    bool own_kv_heads = false;                   // configure() reads attention.head_count_kv, by layer
+    bool own_heads = false;                      // configure() reads attention.head_count, by layer
+    bool own_kv_heads = false;                   // and attention.head_count_kv
     bool own_networks = false;                   // and feed_forward_length
     void (*configure)(GgufConfig& c) = nullptr;  // beyond configure_any()
 };
@@ -34,7 +35,7 @@ void configure_any(const GgufFamily& family, GgufConfig& c, std::vector<Message>
     const GgufMetadata& metadata = c.metadata();
     c.take("hidden_size", "embedding_length");
     c.take("max_position_embeddings", "context_length");
-    c.take("num_attention_heads", "attention.head_count");
+    if (!family.own_heads) c.take("num_attention_heads", "attention.head_count");
     if (!c.has("attention.head_count_kv")) c.set("num_key_value_heads", nullptr);
     if (!family.own_kv_heads) c.take("num_key_value_heads", "attention.head_count_kv");
     c.take("head_dim", "attention.key_length");
@@ -296,6 +297,63 @@ void configure_lfm2(GgufConfig& c) {
     if (c.config()["routed_scaling_factor"] == 0.0) c.set("routed_scaling_factor", 1.0);
 }
 
+// Files do not say what llama.cpp takes for all: chunks of 8192 tokens, queries that grow
+// with each of them, and no norms of queries and keys beside 128 experts.
+void configure_llama4(GgufConfig& c) {
+    configure_small(c);
+    c.take("intermediate_size_mlp", "feed_forward_length");
+    c.take("interleave_moe_layer_step", "interleave_moe_layer_step", 1);
+    c.set("use_qk_norm", c.metadata().integer(c.key("expert_count"), 1, kMostExperts) != 128, c.key("expert_count"));
+    if (c.metadata().integer(c.key("attention.sliding_window"), 0, kLongestContext, 1) > 0) return;
+    c.set("attention_chunk_size", nullptr);
+    c.set("attn_temperature_tuning", false);
+    c.set("no_rope_layer_interval", c.config()["num_hidden_layers"]);
+}
+
+void configure_mimo2(GgufConfig& c) {
+    configure_weights(c);
+    configure_windows(c);
+    configure_heads_of_windows(c);
+    c.take("v_head_dim", "attention.value_length");
+    c.take("rotary_dim", "rope.dimension_count");
+    c.take("swa_rope_theta", "rope.freq_base_swa");
+    c.take("attention_value_scale", "attention.value_scale", 1.0);
+    c.set("norm_topk_prob", true);  // in every file, as llama.cpp computes them
+    json sparse = json::array();
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();
+    for (std::int64_t l = 0; l < n_layers; ++l) sparse.push_back(c.layer_has(l, "ffn_gate_inp.weight"));
+    c.set("moe_layer_freq", sparse);
+}
+
+void configure_step35(GgufConfig& c) {
+    configure_windows(c);
+    configure_heads_of_windows(c);
+    c.take("moe_router_scaling_factor", "expert_weights_scale", 1.0);
+    c.take("norm_expert_weight", "expert_weights_norm", false);
+    c.set("use_moe_router_bias", c.any_layer_has("exp_probs_b.bias"));
+    c.set("use_head_wise_attn_gate", c.any_layer_has("attn_gate.weight"));
+    c.take("share_expert_dim", "expert_shared_feed_forward_length");
+    const json theta = c.config()["rope_theta"];
+    const json in_window = c.metadata().number(c.key("rope.freq_base_swa"), theta.get<double>());
+    json thetas = json::array(), shares = json::array(), sparse = json::array();
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();
+    const json types = c.config().value("layer_types", json());
+    for (std::int64_t l = 0; l < n_layers; ++l) {
+        const bool windowed = types.is_array() && types[static_cast<std::size_t>(l)] == "sliding_attention";
+        thetas.push_back(windowed ? in_window : theta);
+        shares.push_back(windowed ? 1.0 : 0.5);  // of every file, as llama.cpp turns them
+        sparse.push_back(c.layer_has(l, "ffn_gate_inp.weight") ? "sparse" : "dense");
+    }
+    c.set("rope_theta", thetas, c.key("rope.freq_base"));
+    c.set("partial_rotary_factors", shares);
+    c.set("mlp_layer_types", sparse);
+    for (const auto& [field, name] : {std::pair<const char*, const char*>{"swiglu_limits", "swiglu_clamp_exp"},
+                                      {"swiglu_limits_shared", "swiglu_clamp_shexp"}}) {
+        const GgufValue* const caps = c.metadata().find(c.key(name));
+        if (caps != nullptr) c.set(field, json_of(*caps), c.key(name));
+    }
+}
+
 void configure_gpt_oss(GgufConfig& c) {
     configure_small(c);
     // Without rope_scaling transformers has YaRN here. Its borders are not cut to whole
@@ -355,6 +413,11 @@ GgufFamily with_kv_heads_of_layers(GgufFamily family) {
     return family;
 }
 
+GgufFamily with_heads_of_layers(GgufFamily family) {
+    family.own_heads = family.own_kv_heads = true;
+    return family;
+}
+
 GgufFamily with_gate_apart(GgufFamily family) {
     family.gate_apart = true;
     return family;
@@ -410,6 +473,9 @@ std::span<const GgufFamily> gguf_families() {
         row(kHunyuanMoe, "hunyuan-moe", configure_hunyuan),
         with_norm(row(kHy3, "hy_v3", configure_hy3), "ffn_norm", "exp_probs_b"),
         row(kMistral4, "mistral4", configure_deepseek2),
+        interleaved(row(kLlama4Text, "llama4", configure_llama4)),
+        with_heads_of_layers(row(kMimoV2Flash, "mimo2", configure_mimo2)),
+        with_heads_of_layers(with_gate_apart(row(kStep35, "step35", configure_step35))),
         interleaved(row(kErnie45Moe, "ernie4_5-moe", configure_ernie45)),
         row(kExaoneMoe, "exaone-moe", configure_exaone),
         row(kBailingMoe2, "bailingmoe2", configure_bailing2),

@@ -77,6 +77,37 @@ void configure_windows(GgufConfig& c) {
     c.set("layer_types", types, key);
 }
 
+void configure_heads_of_windows(GgufConfig& c) {
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
+    const json types = c.config().value("layer_types", json(std::vector<std::string>(n_layers, "full_attention")));
+    const auto is_windowed = [&](std::size_t l) { return types[l] == "sliding_attention"; };
+    const auto take = [&](const std::string& field, const std::string& name) {
+        const std::string key = c.key(name);
+        const GgufValue* const heads = c.metadata().find(key);
+        const auto* const of_layers = heads == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(heads);
+        if (of_layers == nullptr) {
+            c.take(field, name);
+            c.take("swa_" + field, name);
+            return;
+        }
+        if (of_layers->size() < n_layers) c.metadata().reject(key, messages::a_number_for_each_layer(n_layers));
+        for (std::size_t l = 0; l < n_layers; ++l) {
+            const std::string own = is_windowed(l) ? "swa_" + field : field;
+            const json known = c.config().value(own, json());
+            if (known.is_number() && known != (*of_layers)[l]) {
+                c.metadata().reject(key, messages::one_number_of_heads(n_layers));
+            }
+            c.set(own, (*of_layers)[l], key);
+        }
+    };
+    take("num_attention_heads", "attention.head_count");
+    take("num_key_value_heads", "attention.head_count_kv");
+    for (std::size_t l = 0; l < n_layers; ++l) {
+        c.set(is_windowed(l) ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias",
+              c.layer_has(static_cast<std::int64_t>(l), "attn_sinks.weight"));
+    }
+}
+
 void configure_gemma4(GgufConfig& c) {
     const GgufMetadata& metadata = c.metadata();
     const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();

@@ -38,14 +38,15 @@ std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tens
     };
     const std::int64_t q = a.n_heads * a.head_dim;
     const std::int64_t kv = a.n_kv_heads * a.head_dim;
+    const std::int64_t values = a.n_kv_heads * a.of_value();
     if (a.output_gate && !family_of(spec).gate_apart) {
         return {query_or_gate(p + "attn_q." + end, a, tensor.n_cols, false),
                 {p + "attn_k." + end, shape(kv)},
-                {p + "attn_v." + end, shape(kv)}};
+                {p + "attn_v." + end, shape(values)}};
     }
     const GgufNamedFamily& family = family_of(spec);
     if (tensor.kind == DenseTensor::Kind::kMatrix ? spec.gguf.fused_qkv : spec.gguf.fused_qkv_bias) {
-        const TensorPart fused{p + "attn_qkv." + end, shape(q + 2 * kv)};
+        const TensorPart fused{p + "attn_qkv." + end, shape(q + kv + values)};
         if (!family.interleaved) return {fused};
         std::vector<TensorPart> parts;
         for (std::int64_t row = 0; row < q + kv; row += a.head_dim) {
@@ -55,12 +56,12 @@ std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tens
         }
         parts.push_back(fused);
         parts.back().first = q + kv;
-        parts.back().count = kv;
+        parts.back().count = values;
         return parts;
     }
     std::vector<TensorPart> parts = {q_or_k(family, p + "attn_q." + end, shape(q), a.head_dim),
                                      q_or_k(family, p + "attn_k." + end, shape(kv), a.head_dim),
-                                     {p + (a.values_from_keys ? "attn_k." : "attn_v.") + end, shape(kv)}};
+                                     {p + (a.values_from_keys ? "attn_k." : "attn_v.") + end, shape(values)}};
     // llama.cpp adds each of the three biases that it finds.
     for (TensorPart& part : parts) part.is_optional = tensor.kind == DenseTensor::Kind::kVector;
     return parts;

@@ -16,6 +16,7 @@ struct KvGroup {
     kernels::KvShape shape;
     std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
     bool is_state = false;    // for recurrent layers
+    bool chunked = false;     // GroupedQuerySpec::chunked
 };
 
 // The KV cache of a model, in groups of layers that are alike.

@@ -23,7 +23,8 @@ kernels::AttentionShape shape_of(const GroupedQuerySpec& a) {
     kernels::AttentionShape shape;
     shape.n_heads = a.n_heads;
     shape.n_kv_heads = a.n_kv_heads;
-    shape.key_dim = shape.value_dim = a.head_dim;
+    shape.key_dim = a.head_dim;
+    shape.value_dim = a.of_value();
     shape.rotary_dim = a.rope.dim;
     shape.window = a.window;
     shape.scale = a.scale;

@@ -70,31 +70,41 @@ enum class QkNorm : std::uint8_t {
     kTurnedHead,  // kPerHead, but behind the rotation
 };
 
+// Queries of token p are multiplied by 1 + beta log(1 + floor((p + ahead) / context)):
+// attention to many tokens stays as sharp as to a few.
+struct QueryGrowth {
+    double beta = 0;  // 0: they are not
+    std::int64_t context = 1;
+    std::int64_t ahead = 0;
+};
+
 // Grouped-query attention.
 struct GroupedQuerySpec {
     std::int64_t n_heads = 0;
     std::int64_t n_kv_heads = 0;  // divides n_heads
-    std::int64_t head_dim = 0;    // even
+    std::int64_t head_dim = 0;    // even; of queries and keys
+    std::int64_t value_dim = 0;   // 0: as head_dim
     std::int64_t window = 0;      // a token sees itself and the window - 1 tokens before it; 0: all
+    // The text is cut into chunks of `window` tokens, a multiple of
+    // kernels::kKvBlockTokens: a token sees itself and those before it in its chunk.
+    bool chunked = false;
     bool qkv_bias = false;
     bool output_bias = false;
     bool sinks = false;        // a learned score of each head that belongs to no key
     bool output_gate = false;  // each value of a head's output is multiplied by sigmoid(gate . x), with a separate gate
+    bool head_gates = false;   // with output_gate: a head's values have one together
     QkNorm qk_norm = QkNorm::kNone;
-    bool value_norm = false;    // RMS over each head's values, without weights
-    float qk_norm_eps = 1e-6f;  // of both
+    bool qk_norm_weights = true;  // otherwise all are 1, and the file has none
+    bool value_norm = false;      // RMS over each head's values, without weights
+    float qk_norm_eps = 1e-6f;    // of both
     // Values are projected by the keys' matrix: the file has it once, kQkv twice.
     bool values_from_keys = false;
     float clip = 0;  // queries, keys and values, normed, lie within -clip .. clip; 0: anywhere
     RopeSpec rope;
     float scale = 0;  // of q . k
-};
-
-// Queries of token p are multiplied by 1 + beta log(1 + floor(p / context)): attention to
-// many tokens stays as sharp as to a few.
-struct QueryGrowth {
-    double beta = 0;  // 0: they are not
-    std::int64_t context = 1;
+    float value_scale = 1;
+    QueryGrowth growth;
+    std::int64_t of_value() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
 // Multi-head latent attention (DeepSeek-V2, section 2.1). The cache keeps the latent and
@@ -164,6 +174,7 @@ struct ExpertGrid {
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;  // one expert's
     kernels::ExpertSpec expert = {};
+    std::vector<float> limits;  // ExpertSpec::limit of each layer (n_layers); empty: the same in all
     // If the model's file has experts in blocks: the layouts that WeightType::kFile1 and
     // those after it stand for, and each layer's type (n_layers). Otherwise empty.
     std::vector<kernels::ExpertLayout> file_layouts;
@@ -171,6 +182,15 @@ struct ExpertGrid {
 
     std::int64_t size() const { return n_layers * n_experts; }
     std::int64_t expert_weights() const { return expert.n_matrices() * hidden_dim * ffn_dim; }
+    float limit(std::int64_t layer) const {
+        return limits.empty() ? expert.limit : limits[static_cast<std::size_t>(layer)];
+    }
+    // A layer's differs from the grid's in ExpertSpec::limit.
+    kernels::ExpertLayout layout(kernels::WeightType format, std::int64_t layer) const {
+        kernels::ExpertLayout own = layout(format);
+        own.spec.limit = limit(layer);
+        return own;
+    }
     kernels::ExpertLayout layout(kernels::WeightType format) const {
         if (!kernels::traits_of(format).is_of_file()) {
             return kernels::expert_layout(format, hidden_dim, ffn_dim, expert);
@@ -198,6 +218,7 @@ struct MoeSpec {
     bool router_norm = false;     // the router's input is the residual stream after a separate RMS norm
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
     bool shared_gate = false;     // their output is multiplied by sigmoid(gate . x)
+    bool weighs_inputs = false;   // the weights multiply the routed experts' inputs; of one expert a token
     // The routed experts' input is the residual stream after a separate RMS norm, and
     // their sum passes another before the shared experts' output is added, which has one
     // as well. LayerSpec::output_norms is then set.
@@ -212,7 +233,8 @@ struct LayerSpec {
     // The outputs of attention and of the feed-forward part pass a norm before they are
     // added to the residual stream.
     bool output_norms = false;
-    bool scaled = false;  // the stream is multiplied by a number of the layer's own at its end
+    bool scaled = false;      // the stream is multiplied by a number of the layer's own at its end
+    float network_limit = 0;  // ExpertSpec::limit of the network that every token passes; 0: the experts'
 
     const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
     bool has_attention() const { return !std::holds_alternative<NoAttentionSpec>(attention); }
@@ -240,7 +262,10 @@ struct GgufVariant {
 
 // Differences between safetensors checkpoints of one family.
 struct SafetensorsVariant {
-    bool language_model = false;  // below model.language_model, beside a vision tower
+    // Beside a tower "model.X" may be named "model.language_model.X", or all tensors lie
+    // below "language_model.".
+    enum class Below : std::uint8_t { kNothing, kModel, kLanguageModel };
+    Below below = Below::kNothing;
     // All experts' gate and up are one tensor, and all down, as transformers 5 holds
     // them. Some families have other names then.
     bool fused_experts = false;

@@ -97,6 +97,7 @@ void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
     call.normalise();
     device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
                               grid_.hidden_dim, chosen, rows_.weights()});
+    call.weigh_inputs(rows_.weights());
     if (several) {
         const std::size_t n = as_size(step.n_tokens * grid_.n_active);
         device_.download(choices_.host() + first_choice(call.layer), chosen, n * sizeof(std::int32_t));
@@ -107,9 +108,9 @@ void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
     layer.experts.begin = recorder_.point();
     if (call.shared) layer.events.shared_end = layer.experts.begin;
     if (several) {
-        residents_.compute_tokens(call.layer, step.normalised, rows_);
+        residents_.compute_tokens(call.layer, call.expert_inputs(), rows_);
     } else {
-        residents_.compute(call.layer, chosen, step.normalised, rows_.outputs().device());
+        residents_.compute(call.layer, chosen, call.expert_inputs(), rows_.outputs().device());
     }
     layer.experts.end = recorder_.point();
     call.clear_sum();

@@ -34,7 +34,7 @@ std::int64_t module_workspace(const ModelSpec& spec) {
 
 bool needs_further(const ModelSpec& spec) {
     return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
-        return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm);
+        return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm || layer.moe()->weighs_inputs);
     });
 }
 
@@ -49,6 +49,18 @@ bool has_draft(std::span<const Segment> segments) {
 // States that a segment's recurrent layers write: after all tokens, or after each.
 std::size_t n_states_of(const Segment& segment) {
     return segment.n_drafted > 0 ? segment.tokens.size() : 1;
+}
+
+// A group's tokens of a chunk; 0: none.
+std::int64_t chunk_of(const KvGroup& group) {
+    return group.chunked ? group.window : 0;
+}
+
+// Counts of tokens before a step, of a sequence and of the chunks that its tokens lie in.
+std::int64_t most_counts(std::span<const std::int64_t> chunks, std::int64_t n_tokens) {
+    std::int64_t n = Forward::kMaxSegments;
+    for (const std::int64_t chunk : chunks) n += chunk > 0 ? 2 * Forward::kMaxSegments + n_tokens / chunk : 0;
+    return n;
 }
 
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
@@ -82,12 +94,13 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     device.reserve(shape_);
     moe_->set_choice_awaited(spec.predicts);  // between steps of other operations, which repeat
     in_host_.resize(as_size(table_entries_of(n_kv_groups_, shape_.context)));
-    take_workspace(max_step);
     kv_.resize(n_kv_groups_);
-    for (KvStep& group : kv_) group.segments.reserve(as_size(kMaxSegments));
+    const KvLayout layout = kv_layout_of(spec, {});
+    for (const KvGroup& group : layout.groups) chunks_.push_back(chunk_of(group));
+    for (KvStep& group : kv_) group.segments.reserve(as_size(most_counts(chunks_, max_step)));
+    take_workspace(max_step);
     wanted_.reserve(as_size(kMaxSegments));
 
-    const KvLayout layout = kv_layout_of(spec, {});
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& of_spec = spec.layers[as_size(l)];
         Layer layer{.attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
@@ -96,6 +109,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
                     .network = NetworkModule(spec, weights, l)};
         layer.scale = weights.number(TensorRole::kLayerScale, l);
         if (const MoeSpec* const moe = of_spec.moe(); moe != nullptr) {
+            assert(!moe->weighs_inputs || !(of_spec.output_norms || moe->router_norm));  // StepContext::further
             layer.moe_layer = std::ssize(routers_);
             routers_.push_back(router_of(spec, weights, layer.moe_layer));
             if (moe->own_norms) layer.ffn_norm = rms_norm_of(spec, weights, TensorRole::kExpertNorm, l);
@@ -187,17 +201,21 @@ NormWeights Forward::norm_of(TensorRole weight, TensorRole bias, std::int64_t la
 }
 
 std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t context) {
+    const KvLayout layout = kv_layout_of(spec, {});
+    const auto n_chunked = std::ranges::count_if(layout.groups, &KvGroup::chunked);
     return static_cast<std::uint64_t>(kLogitsRows * spec.vocab_size) * sizeof(float) +
-           static_cast<std::uint64_t>(
-               table_entries_of(kv_layout_of(spec, {}).groups.size(), std::max(context, spec.max_context))) *
+           static_cast<std::uint64_t>(table_entries_of(layout.groups.size(), std::max(context, spec.max_context))) *
                sizeof(std::byte*) +
-           positions_begin(1) + kMaxSegments * sizeof(std::int32_t) + ResidentLayers::device_bytes(spec.experts) +
-           16 * 256;  // each piece is rounded up
+           positions_begin(1) + static_cast<std::uint64_t>(kMaxSegments * (1 + 2 * n_chunked)) * sizeof(std::int32_t) +
+           ResidentLayers::device_bytes(spec.experts) + 16 * 256;  // each piece is rounded up
 }
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
+    const KvLayout layout = kv_layout_of(spec, {});
+    // At most a count each.
+    const std::int64_t n_chunked = std::ranges::count_if(layout.groups, &KvGroup::chunked);
     const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + module_workspace(spec) +
-                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
+                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -217,7 +235,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
 }
 
 std::size_t Forward::inputs_bytes(std::int64_t n_tokens, std::int64_t context) const {
-    const std::size_t words = as_size(n_tokens * Positions::floats_per_token(spec_) + kMaxSegments);
+    const std::size_t words = as_size(n_tokens * Positions::floats_per_token(spec_) + most_counts(chunks_, n_tokens));
     return as_size(table_entries_of(n_kv_groups_, context)) * sizeof(std::byte*) +
            tables_begin(as_size(n_tokens), words);
 }
@@ -312,7 +330,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
                                      const std::stop_token& stop, TokenChooser* chooser) {
     const bool prefill = is_prefill(segments);
     const HostTimes::Scope starting(dispatcher_.host_times(), HostTimes::Phase::kStarting);
-    find_wanted(n_tokens, prefill, wanted);
+    find_wanted(segments, n_tokens, prefill, wanted);
     std::int64_t n_last = n_tokens;
     if (ends_with_experts(spec_)) {
         n_last = 0;
@@ -395,7 +413,7 @@ Forward::Outcome Forward::end_early() {
     return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
 }
 
-void Forward::find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted) {
+void Forward::find_wanted(std::span<const Segment> segments, std::int64_t n_tokens, bool prefill, Logits wanted) {
     all_tokens_ = {0, n_tokens};
     wanted_.clear();
     // A step of single tokens does not depend on `wanted`, so that its operations may
@@ -403,8 +421,9 @@ void Forward::find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted) {
     if (wanted == Logits::kAll || !prefill || last_layer_whole_) {
         wanted_.push_back(all_tokens_);
     } else if (wanted != Logits::kNone) {
-        for (const AttentionSegment& segment : kv_.front().segments) {
-            const std::int64_t last = segment.first_row + segment.n_tokens - 1;
+        std::int64_t last = -1;
+        for (const Segment& segment : segments) {
+            last += std::ssize(segment.tokens);
             if (!wanted_.empty() && wanted_.back().first + wanted_.back().n == last) {
                 ++wanted_.back().n;
             } else {
@@ -479,10 +498,53 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     }
 }
 
+// The first block of a group's table: where its text is cut into chunks, that of the
+// first token's.
+std::int64_t Forward::first_block_of(const Segment& segment, std::size_t group, std::int64_t ahead) const {
+    const std::int64_t chunk = chunks_[group];
+    return chunk == 0 ? 0 : (segment.sequence->size() + ahead) / chunk * chunk / kernels::kKvBlockTokens;
+}
+
 // Recurrent layers: the state to read, and those to write.
 std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead) const {
     if (segment.sequence->cache().pool(group).is_state()) return 1 + static_cast<std::int64_t>(n_states_of(segment));
-    return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) + ahead);
+    return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) + ahead) -
+           first_block_of(segment, group, ahead);
+}
+
+// Of tokens before the step: one for each segment, and one for each chunk that it has
+// tokens in.
+std::int64_t Forward::n_counts_of(std::span<const Segment> segments, std::int64_t ahead) const {
+    std::int64_t n = std::ssize(segments);
+    for (const Segment& segment : segments) {
+        const std::int64_t past = segment.sequence->size() + ahead;
+        const std::int64_t last = past + std::ssize(segment.tokens) - 1;
+        for (const std::int64_t chunk : chunks_) n += chunk > 0 ? last / chunk - past / chunk + 1 : 0;
+    }
+    return n;
+}
+
+// To attention each chunk is a sequence of its own.
+void Forward::add_chunks(const AttentionSegment& whole, std::size_t group, std::int32_t* pasts,
+                         const std::int32_t* device_pasts, std::int64_t& n_counts) {
+    const std::int64_t chunk = chunks_[group];
+    const std::int64_t base = whole.past / chunk * chunk;
+    for (std::int64_t t = 0; t < whole.n_tokens;) {
+        const std::int64_t begin = (whole.past + t) / chunk * chunk;
+        const std::int64_t end = std::min(whole.n_tokens, begin + chunk - whole.past);
+        const std::int64_t first = (begin - base) / kernels::kKvBlockTokens;
+        const std::size_t n_blocks = as_size(kv_blocks_for(whole.past + end - begin));
+        pasts[n_counts] = static_cast<std::int32_t>(whole.past + t - begin);
+        kv_[group].segments.push_back({whole.first_row + t,
+                                       end - t,
+                                       whole.past + t - begin,
+                                       {whole.blocks.data() + first, n_blocks},
+                                       whole.device_blocks + first,
+                                       {whole.in_host.data() + first, n_blocks},
+                                       device_pasts + n_counts});
+        ++n_counts;
+        t = end;
+    }
 }
 
 // Entries of a group's table, including spare ones at its end.
@@ -521,7 +583,8 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
                                   const kernels::TokenRule* rule, std::byte* to, std::int64_t ahead) {
     const std::int64_t n_floats = n_tokens * Positions::floats_per_token(spec_);
     const std::size_t positions_at = positions_begin(as_size(n_tokens));
-    const std::size_t tables_at = tables_begin(as_size(n_tokens), as_size(n_floats) + segments.size());
+    const std::int64_t n_counts = n_counts_of(segments, ahead);
+    const std::size_t tables_at = tables_begin(as_size(n_tokens), as_size(n_floats + n_counts));
     auto* const tokens = reinterpret_cast<std::int32_t*>(to);
     auto* const positions = reinterpret_cast<float*>(to + positions_at);
     auto* const pasts = reinterpret_cast<std::int32_t*>(positions + n_floats);
@@ -530,11 +593,12 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
     tokens_ = reinterpret_cast<const TokenId*>(inputs_.device());
     rule_ = reinterpret_cast<const kernels::TokenRule*>(inputs_.device() + rule_begin(as_size(n_tokens)));
     if (rule != nullptr) std::memcpy(to + rule_begin(as_size(n_tokens)), rule, sizeof *rule);
-    pasts[segments.size()] = 0;  // what may lie between the counts and the tables
+    pasts[n_counts] = 0;  // what may lie between the counts and the tables
     auto** const tables = reinterpret_cast<std::byte**>(to + tables_at);
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device() + tables_at);
     std::int64_t row = 0;
     std::int64_t entry = 0;
+    std::int64_t count = std::ssize(segments);
     for (KvStep& group : kv_) group.segments.clear();
     for (std::size_t s = 0; s < segments.size(); ++s) {
         const Segment& segment = segments[s];
@@ -549,23 +613,31 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
             const std::int64_t n_blocks = n_blocks_of(segment, g, ahead);
             const std::int64_t n_entries = n_entries_of(segments, s, g, ahead);
             const std::int64_t first = ahead == 0 ? table.first : segment.sequence->first_after(g, ahead);
+            const std::int64_t base = first_block_of(segment, g, ahead);
             for (std::int64_t b = 0; b < n_entries; ++b) {
-                const std::int32_t number = b >= n_blocks                   ? -1
-                                            : pool.is_state() && b > 0      ? table.next_states[as_size(b - 1)]
-                                            : b < first || b >= table.end() ? -1
-                                                                            : table.at(b);
+                const std::int64_t block_number = base + b;
+                const std::int32_t number = b >= n_blocks              ? -1
+                                            : pool.is_state() && b > 0 ? table.next_states[as_size(b - 1)]
+                                            : block_number < first || block_number >= table.end()
+                                                ? -1
+                                                : table.at(block_number);
                 const KvBlock block = number < 0 ? KvBlock() : pool.block(number);
                 tables[entry + b] = block.data;
                 in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
             }
             kv_[g].shape = pool.shape();
-            kv_[g].segments.push_back({row,
-                                       n,
-                                       past,
-                                       {tables + entry, as_size(n_blocks)},
-                                       device_tables + entry,
-                                       {in_host_.data() + entry, as_size(n_blocks)},
-                                       device_pasts + s});
+            const AttentionSegment whole{row,
+                                         n,
+                                         past,
+                                         {tables + entry, as_size(n_blocks)},
+                                         device_tables + entry,
+                                         {in_host_.data() + entry, as_size(n_blocks)},
+                                         device_pasts + s};
+            if (chunks_[g] > 0) {
+                add_chunks(whole, g, pasts, device_pasts, count);
+            } else {
+                kv_[g].segments.push_back(whole);
+            }
             entry += n_entries;
         }
         row += n;
@@ -649,7 +721,8 @@ bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     if (wanted == Logits::kAll) {
         for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) keep(t, std::min(kLogitsRows, n_tokens - t));
     } else {
-        for (const AttentionSegment& s : kv_.front().segments) keep(s.first_row + s.n_tokens - 1, 1);
+        std::int64_t last = -1;
+        for (const Segment& segment : segments) keep(last += std::ssize(segment.tokens), 1);
     }
     logits_view_ = all_logits_;
     return done;

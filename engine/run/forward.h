@@ -172,8 +172,10 @@ class Forward {
     void give_back_workspace();
     std::size_t inputs_bytes(std::int64_t n_tokens, std::int64_t context) const;  // the most
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
-    // These three and write_inputs(): of a step after `ahead` tokens more than the
+    // These five and write_inputs(): of a step after `ahead` tokens more than the
     // sequences have, for one segment of one token.
+    std::int64_t first_block_of(const Segment& segment, std::size_t group, std::int64_t ahead) const;
+    std::int64_t n_counts_of(std::span<const Segment> segments, std::int64_t ahead) const;
     std::int64_t n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead = 0) const;
     std::int64_t n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group,
                               std::int64_t ahead = 0) const;
@@ -184,7 +186,9 @@ class Forward {
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule);
     void forget_other_sequences(bool chooses);
     void run_ahead(std::span<const Segment> segments, TokenChooser& chooser);
-    void find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted);
+    void add_chunks(const AttentionSegment& whole, std::size_t group, std::int32_t* pasts,
+                    const std::int32_t* device_pasts, std::int64_t& n_counts);
+    void find_wanted(std::span<const Segment> segments, std::int64_t n_tokens, bool prefill, Logits wanted);
     StepContext context_of(std::int64_t n_tokens) const;
     Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                        const std::stop_token& stop, TokenChooser* chooser);
@@ -219,6 +223,7 @@ class Forward {
     std::int64_t limit_ = std::numeric_limits<std::int64_t>::max();
     Backend::StepShape shape_;
     const std::size_t n_kv_groups_;
+    std::vector<std::int64_t> chunks_;  // by group: tokens of a chunk (KvGroup::chunked); 0: there are none
     std::vector<Layer> layers_;
     std::vector<RouterWeights> routers_;  // of the layers with experts
     std::unique_ptr<MoeLayer> moe_;
@@ -240,8 +245,9 @@ class Forward {
     Positions positions_;
     // A step's inputs for the device, in one piece: token ids; how the token behind it is
     // chosen (kernels::TokenRule); in 4-byte words the positions (class Positions) and
-    // each segment's number of tokens before the step; then, for each segment, each KV
-    // group's table of block addresses (8 bytes each; nullptr for released blocks). All
+    // each segment's number of tokens before the step, and of those of them that are in
+    // its chunk; then, for each segment, each KV group's table of block addresses (8 bytes
+    // each; nullptr for released blocks; from the first token's chunk on). All
     // inputs of two single-token steps lie at the same addresses, except for tables after
     // the first when that grows by kTableStep. So the operations are the same, and all
     // differences between two tokens lie in this piece (Backend::begin_repeated).

@@ -162,7 +162,7 @@ void MoeLayer::run_awaiting(const MoeCall& call) {
     part.awaited = true;
     call.compute_shared();
     part.shares = begin_share(call.layer);
-    if (part.shares) residents_->share.compute(rows_.chosen(), call.step.normalised, rows_.outputs().device());
+    if (part.shares) residents_->share.compute(rows_.chosen(), call.expert_inputs(), rows_.outputs().device());
     call.clear_sum();
     rows_.combine_awaited(call.sum);
 }
@@ -281,6 +281,7 @@ void MoeLayer::submit_router(const MoeCall& call) {
     rows_.begin(step.n_tokens, step.wanted);
     device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
                               grid_.hidden_dim, rows_.chosen(), rows_.weights()});
+    call.weigh_inputs(rows_.weights());
     if (awaited_.size() > 1) {
         guesses_.set_made(0);  // those of the layer before are not there yet
     } else {
@@ -290,7 +291,7 @@ void MoeLayer::submit_router(const MoeCall& call) {
     rows_.download(repeats());
     guesses_.fetch();
     const TokenRange wanted = rows_.span();
-    inputs_.set(step.normalised, wanted.first * grid_.hidden_dim, wanted.n * grid_.hidden_dim);
+    inputs_.set(call.expert_inputs(), wanted.first * grid_.hidden_dim, wanted.n * grid_.hidden_dim);
     // The host will probably need the inputs soon: for its own experts or another
     // machine's, or to find active neurons.
     const bool on_device_alone =
@@ -315,7 +316,7 @@ bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end, Layer
     call.compute_shared();
     if (shares || (call.shared && !device_.shares_host_memory())) shared_end = recorder_.point();
     if (shares) {
-        residents_->share.compute(rows_.chosen(), call.step.normalised, rows_.outputs().device());
+        residents_->share.compute(rows_.chosen(), call.expert_inputs(), rows_.outputs().device());
         share = {shared_end, recorder_.point()};
     }
     device_.end_repeated();
@@ -365,7 +366,8 @@ Schedule& MoeLayer::decide(const Part& part) {
 void MoeLayer::execute(const Part& part, Schedule& schedule, const LayerWork::Span* share) {
     const HostTimes::Scope computing(dispatcher_.host_times(), Phase::kComputing);
     Prefetcher& prefetcher = mover_.prefetcher();
-    work_.begin(part.layer, part.normalised, schedule.assignments);
+    work_.begin(part.layer, part.inputs, schedule.assignments);
+    work_.limit = grid_.limit(part.layer);
     for (std::size_t n = 0; neurons_.thetas.leaves_out() && n < work_.active_shares.size(); ++n) {
         work_.active_shares[n] = dispatcher_.cost().active_share(part.layer, static_cast<std::int64_t>(n) + 1);
     }

@@ -151,11 +151,11 @@ class MoeLayer {
     struct Part {
         explicit Part(const MoeCall& call)
             : layer(call.layer),
-              normalised(call.step.normalised),
+              inputs(call.expert_inputs()),
               routing(call.routing),
               routing_stride(call.routing_stride) {}
         std::int64_t layer = 0;
-        const float* normalised = nullptr;
+        const float* inputs = nullptr;  // of the experts
         std::int32_t* routing = nullptr;
         std::int64_t routing_stride = 0;
         bool shares = false;  // the device looks up a share

@@ -20,6 +20,7 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
         return times_sigmoid(gate, multiply(gate, broadcast(spec.alpha)));
     }
     if (spec.activation == Activation::kReluSquared) return maximum(zero(), gate);
+    if (spec.activation == Activation::kSiluCapped) return minimum(silu(gate), broadcast(spec.limit));
     if (spec.activation == Activation::kGeluTanh) {
         const Vector slope = fma(multiply(gate, gate), broadcast(kGeluCubic), broadcast(kGeluLinear));
         return times_sigmoid(gate, multiply(gate, slope));
@@ -32,9 +33,10 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
 
 // The factor for the activated gate.
 __attribute__((always_inline)) inline Vector up_factor(const ExpertSpec& spec, Vector up) {
-    if (spec.activation != Activation::kClamped) return up;
+    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
     const Vector limit = broadcast(spec.limit);
-    return add(maximum(minimum(up, limit), subtract(zero(), limit)), broadcast(1.0f));
+    const Vector within = maximum(minimum(up, limit), subtract(zero(), limit));
+    return spec.activation == Activation::kClamped ? add(within, broadcast(1.0f)) : within;
 }
 
 // The activations of kLanes neurons, biases included. Ignores ExpertSpec::theta.

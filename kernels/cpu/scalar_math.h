@@ -109,15 +109,23 @@ inline float activated(const ExpertSpec& spec, float gate) {
             return gate / (1.0f + std::exp(-spec.alpha * gate));
         case Activation::kReluSquared:
             return std::max(gate, 0.0f);
+        case Activation::kSiluCapped:
+            return std::min(silu(gate), spec.limit);
     }
     return silu(gate);
+}
+
+// The factor for the activated gate.
+inline float up_factor(const ExpertSpec& spec, float up) {
+    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
+    return std::clamp(up, -spec.limit, spec.limit) + (spec.activation == Activation::kClamped ? 1.0f : 0.0f);
 }
 
 // The activation of a neuron, biases included.
 inline float activation(const ExpertSpec& spec, float gate, float up) {
     const float factor = activated(spec, gate);
     if (is_left_out(factor, spec.theta)) return 0.0f;
-    return factor * (spec.activation == Activation::kClamped ? std::clamp(up, -spec.limit, spec.limit) + 1.0f : up);
+    return factor * up_factor(spec, up);
 }
 
 inline float bias_of(const float* biases, std::int64_t i) {

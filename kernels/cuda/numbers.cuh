@@ -78,9 +78,11 @@ __device__ inline float activation(const ExpertSpec& spec, float gate, float up)
     } else if (spec.activation == Activation::kGeluTanh) {
         factor = gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate)));
     } else {
-        gate = gate < spec.limit ? gate : spec.limit;
-        factor = gate / (1.0f + expf(-spec.alpha * gate));
-        up = (up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit) + 1.0f;
+        const bool adds_one = spec.activation == Activation::kClamped;
+        if (adds_one) gate = gate < spec.limit ? gate : spec.limit;
+        factor = gate / (1.0f + expf(adds_one ? -spec.alpha * gate : -gate));
+        if (!adds_one) factor = factor < spec.limit ? factor : spec.limit;
+        up = (up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit) + (adds_one ? 1.0f : 0.0f);
     }
     return is_left_out(factor, spec.theta) ? 0.0f : factor * up;
 }

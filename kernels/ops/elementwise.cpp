@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/scalar_math.h"
@@ -17,6 +18,7 @@
 #include "kernels/ops/multiply_sigmoid.h"
 #include "kernels/ops/scale.h"
 #include "kernels/ops/soft_cap.h"
+#include "kernels/ops/weigh_inputs.h"
 
 namespace offstage::kernels::scalar {
 
@@ -87,7 +89,7 @@ void compute(CpuWorker& worker, const Scale& op) {
 
 void compute(CpuWorker& worker, const MultiplySigmoid& op) {
     worker.for_values(op.n, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) op.x[i] /= 1.0f + std::exp(-op.gate[i]);
+        for (std::int64_t i = begin; i < end; ++i) op.x[i] /= 1.0f + std::exp(-op.gate[i / op.n_alike]);
     });
 }
 
@@ -100,6 +102,13 @@ void compute(CpuWorker& worker, const Clamp& op) {
 void compute(CpuWorker& worker, const SoftCap& op) {
     worker.for_values(op.n, [&](std::int64_t begin, std::int64_t end) {
         worker.kernels.soft_cap(op.limit, end - begin, op.x + begin);
+    });
+}
+
+void compute(CpuWorker& worker, const WeighInputs& op) {
+    worker.for_rows(op.n, [&](std::int64_t r) {
+        const float weight = std::exchange(op.weights[r], 1.0f);
+        for (std::int64_t i = r * op.dim; i < (r + 1) * op.dim; ++i) op.out[i] = weight * op.x[i];
     });
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/ops/multiply_sigmoid.h"
 #include "kernels/ops/scale.h"
 #include "kernels/ops/soft_cap.h"
+#include "kernels/ops/weigh_inputs.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -46,8 +47,9 @@ __global__ void __launch_bounds__(kThreads) scale_values(float factor, std::int6
     for_values(n, [&](std::int64_t i) { x[i] *= factor; });
 }
 
-__global__ void __launch_bounds__(kThreads) multiply_by_sigmoid(const float* gate, std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] /= 1.0f + expf(-gate[i]); });
+__global__ void __launch_bounds__(kThreads)
+    multiply_by_sigmoid(const float* gate, std::int64_t n, std::int64_t n_alike, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] /= 1.0f + expf(-gate[n_alike == 1 ? i : i / n_alike]); });
 }
 
 __global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
@@ -60,6 +62,15 @@ __global__ void __launch_bounds__(kThreads) cap_values(float limit, std::int64_t
 
 __global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* x) {
     for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
+}
+
+// A block for each row.
+__global__ void __launch_bounds__(kThreads) weigh_rows(const float* x, float* weights, std::int64_t dim, float* out) {
+    const std::int64_t row = blockIdx.x;
+    const float weight = weights[row];
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) out[row * dim + i] = weight * x[row * dim + i];
+    __syncthreads();  // all threads have read it
+    if (threadIdx.x == 0) weights[row] = 1.0f;
 }
 
 __device__ inline void write_for_host(unsigned* word, unsigned value) {
@@ -223,7 +234,7 @@ void compute(Worker& worker, const Scale& op) {
 }
 
 void compute(Worker& worker, const MultiplySigmoid& op) {
-    worker.start(multiply_by_sigmoid, blocks_of_values(op.n), kThreads, 0, op.gate, op.n, op.x);
+    worker.start(multiply_by_sigmoid, blocks_of_values(op.n), kThreads, 0, op.gate, op.n, op.n_alike, op.x);
 }
 
 void compute(Worker& worker, const Clamp& op) {
@@ -232,6 +243,10 @@ void compute(Worker& worker, const Clamp& op) {
 
 void compute(Worker& worker, const SoftCap& op) {
     worker.start(cap_values, blocks_of_values(op.n), kThreads, 0, op.limit, op.n, op.x);
+}
+
+void compute(Worker& worker, const WeighInputs& op) {
+    worker.start(weigh_rows, blocks_for(op.n, 1), kThreads, 0, op.x, op.weights, op.dim, op.out);
 }
 
 void compute(Worker& worker, const Clear& op) {

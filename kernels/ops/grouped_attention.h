@@ -35,7 +35,7 @@ struct GroupedAttention {
     const float* cos = nullptr;
     const float* sin = nullptr;
     KvShape kv;
-    WeightView output_gate;  // (shape.output_width(), norm.dim)
+    WeightView output_gate;  // (shape.output_width() or n_heads, norm.dim): of each value, or of each head
     WeightView output;
     const float* output_bias = nullptr;  // (norm.dim)
     NormWeights output_norm;
@@ -45,7 +45,7 @@ struct GroupedAttention {
     float* normalised = nullptr;  // (n, norm.dim)
     float* qkv = nullptr;         // (n, shape.qkv_width())
     float* attended = nullptr;    // (n, shape.output_width())
-    float* gate = nullptr;        // (n, shape.output_width()); only with output_gate
+    float* gate = nullptr;        // (n, output_gate.n_rows); only with output_gate
     float* projected = nullptr;   // (n, norm.dim)
 
     std::int64_t n_projections() const { return projections[1].data == nullptr ? 1 : 3; }
@@ -84,7 +84,7 @@ struct GroupedAttention {
     void for_each_output(const Body& body) const {
         if (output_gate.data != nullptr) {
             body(Multiply{output_gate, normalised, n, gate});
-            body(MultiplySigmoid{gate, n * shape.output_width(), attended});
+            body(MultiplySigmoid{gate, n * shape.output_width(), attended, shape.output_width() / output_gate.n_rows});
         }
         body(Multiply{output, attended, n, projected});
         if (output_bias != nullptr) body(AddBias{output_bias, n, norm.dim, projected});

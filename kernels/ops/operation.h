@@ -35,6 +35,7 @@
 #include "kernels/ops/route.h"
 #include "kernels/ops/scale.h"
 #include "kernels/ops/soft_cap.h"
+#include "kernels/ops/weigh_inputs.h"
 
 namespace offstage::kernels::ops {
 
@@ -63,8 +64,8 @@ struct Operation {
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
                  Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, Mamba2, GatedConvolution,
-                 CopyKvBlock, Route, Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention, DecodeExperts,
-                 ChooseToken>
+                 CopyKvBlock, Route, WeighInputs, Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention,
+                 DecodeExperts, ChooseToken>
         value;
 };
 

@@ -4200,21 +4200,6 @@
         <translation>eine Delta-Regel mit eigenem Zerfall für jeden Kanal</translation>
     </message>
     <message>
-        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
-        <comment>chunked_attention</comment>
-        <translation>Attention innerhalb von Abschnitten und Gewichte, die die Eingabe eines Experten multiplizieren</translation>
-    </message>
-    <message>
-        <source>values of another size than keys</source>
-        <comment>values_of_another_size</comment>
-        <translation>Werte von anderer Größe als die Schlüssel</translation>
-    </message>
-    <message>
-        <source>a gate for each head, and experts that are clamped in some layers</source>
-        <comment>gates_of_whole_heads</comment>
-        <translation>ein Gate für jeden Kopf und Experten, die in manchen Schichten begrenzt werden</translation>
-    </message>
-    <message>
         <source>lightning attention</source>
         <comment>lightning_attention</comment>
         <translation>Lightning Attention</translation>
@@ -4258,6 +4243,16 @@
         <source>The layer that predicts further tokens is left out: %1</source>
         <comment>prediction_layer_left_out</comment>
         <translation>Die Schicht, die weitere Tokens vorhersagt, bleibt weg: %1</translation>
+    </message>
+    <message>
+        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
+        <comment>projections_of_several_machines</comment>
+        <translation>eine Matrix mit Abfragen, Schlüsseln und Werten, die in die Anteile mehrerer Rechner zerlegt ist</translation>
+    </message>
+    <message>
+        <source>Experts would have to be read from disk for it.</source>
+        <comment>prediction_layer_needs_room</comment>
+        <translation>Für sie müssten Experten vom Datenträger gelesen werden.</translation>
     </message>
 </context>
 <context>

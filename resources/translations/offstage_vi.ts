@@ -4200,21 +4200,6 @@
         <translation>quy tắc delta với hệ số suy giảm riêng cho từng kênh</translation>
     </message>
     <message>
-        <source>attention within chunks, and weights that multiply an expert&apos;s input</source>
-        <comment>chunked_attention</comment>
-        <translation>attention trong từng đoạn, và các trọng số nhân vào đầu vào của chuyên gia</translation>
-    </message>
-    <message>
-        <source>values of another size than keys</source>
-        <comment>values_of_another_size</comment>
-        <translation>các giá trị có kích thước khác với khóa</translation>
-    </message>
-    <message>
-        <source>a gate for each head, and experts that are clamped in some layers</source>
-        <comment>gates_of_whole_heads</comment>
-        <translation>một cổng cho mỗi đầu, và các chuyên gia bị giới hạn ở một số lớp</translation>
-    </message>
-    <message>
         <source>lightning attention</source>
         <comment>lightning_attention</comment>
         <translation>Lightning Attention</translation>
@@ -4258,6 +4243,16 @@
         <source>The layer that predicts further tokens is left out: %1</source>
         <comment>prediction_layer_left_out</comment>
         <translation>Lớp dự đoán token tiếp theo không được dùng: %1</translation>
+    </message>
+    <message>
+        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
+        <comment>projections_of_several_machines</comment>
+        <translation>một ma trận chung cho truy vấn, khóa và giá trị, được cắt thành phần của nhiều máy</translation>
+    </message>
+    <message>
+        <source>Experts would have to be read from disk for it.</source>
+        <comment>prediction_layer_needs_room</comment>
+        <translation>Vì nó mà một số chuyên gia sẽ phải được đọc từ đĩa.</translation>
     </message>
 </context>
 <context>

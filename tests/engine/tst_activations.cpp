@@ -50,6 +50,8 @@ double activationOf(const kernels::ExpertSpec& spec, double gate) {
             return gate / (1 + std::exp(-spec.alpha * gate));
         case kernels::Activation::kReluSquared:
             return std::max(gate, 0.0);
+        case kernels::Activation::kSiluCapped:
+            return std::min<double>(gate / (1 + std::exp(-gate)), spec.limit);
     }
     return 0;
 }

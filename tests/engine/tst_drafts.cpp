@@ -307,7 +307,7 @@ class TestDrafts : public QObject {
     void longAnswer_toTheEndOfTheContext_data() {
         QTest::addColumn<QString>("model");
         for (const char* const model :
-             {"qwen3_moe_window_f32", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"}) {
+             {"qwen3_moe_window_f32", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "llama4_bf16"}) {
             QTest::addRow("%s", model) << QString(model);
         }
     }

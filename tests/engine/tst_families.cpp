@@ -61,6 +61,15 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("hunyuan_moe_bf16"),
                                QStringLiteral("hy3_bf16"),
                                QStringLiteral("mistral4_bf16"),
+                               QStringLiteral("mistral3_bf16"),
+                               QStringLiteral("kimi_k25_bf16"),
+                               QStringLiteral("llama4_bf16"),
+                               QStringLiteral("llama4_odd_f32"),
+                               QStringLiteral("llama4_plain_bf16"),
+                               QStringLiteral("mimo_v2_flash_bf16"),
+                               QStringLiteral("mimo_v2_flash_odd_f32"),
+                               QStringLiteral("step3p5_bf16"),
+                               QStringLiteral("step3p7_odd_f32"),
                                QStringLiteral("minimax_m2_bf16"),
                                QStringLiteral("phimoe_bf16"),
                                QStringLiteral("phimoe_longrope_f32"),
@@ -168,10 +177,7 @@ class TestFamilies : public QObject {
              {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});
         rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});
         rows("a delta rule with a decay for each channel", {"KimiLinearForCausalLM", "kimi_linear"});
-        rows("attention within chunks, and weights that multiply an expert's input",
-             {"Llama4ForCausalLM", "Llama4ForConditionalGeneration", "llama4", "llama4_text"});
-        rows("values of another size than keys", {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "mimo_v2_flash"});
-        rows("a gate for each head", {"Step3p5ForCausalLM", "Step3p7ForConditionalGeneration", "step3p5"});
+        rows("one matrix of queries, keys and values that is cut into", {"MiMoV2ForCausalLM", "mimo_v2"});
         rows("lightning attention", {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax"});
     }
     void knownFamily_isRefusedByWhatItNeeds() {

@@ -658,7 +658,7 @@ class TestModelConfig : public QObject {
         QVERIFY(c.layers[0].kept_size() > 0 && c.layers[0].has_attention() && !c.layers[0].has_ffn());
         QVERIFY(!c.layers[1].has_attention() && c.layers[1].moe()->shared_dim == 3712);
         QVERIFY(c.layers[5].kept_size() == 0 && c.attention_shape(5).rotary_dim == 0 && !c.layers[5].has_ffn());
-        const engine::KvLayout kv = engine::kv_layout_of(c, engine::KvType::kBf16);
+        const engine::KvLayout kv = engine::kv_layout_of(c, kernels::KvType::kBf16);
         QCOMPARE(kv.groups.size(), std::size_t{2});
         QVERIFY(kv.groups[0].is_state && kv.groups[0].shape.n_layers == 23 && kv.groups[1].shape.n_layers == 6);
         const std::int64_t rows = 2 * 1856, hidden = 2688;
@@ -670,6 +670,100 @@ class TestModelConfig : public QObject {
         const ModelSpec file = engine::parse_synthetic("synthetic:nemotron-3-nano-30b-a3b?type=q8_0").spec;
         QCOMPARE(file.experts.expert_bytes(kernels::WeightType::kFile1),
                  rows * kernels::row_bytes(kernels::WeightType::kQ8_0, hidden));
+    }
+
+    // Llama-4-Scout: three of four layers cut the text into chunks, the others have no
+    // positions and no norms, and their queries grow.
+    void llama4_layers_are_as_published() {
+        const ModelSpec c = engine::parse_synthetic("synthetic:llama-4-scout-17b-16e").spec;
+        QCOMPARE(c.experts.n_layers, 48);
+        QCOMPARE(c.experts.n_active, 1);
+        QVERIFY(c.layers[0].moe()->weighs_inputs && c.layers[0].moe()->shared_dim == 8192);
+        for (std::size_t l = 0; l < 48; ++l) {
+            const auto& attention = std::get<engine::GroupedQuerySpec>(c.layers[l].attention);
+            const bool whole = l % 4 == 3;
+            QCOMPARE(attention.chunked, !whole);
+            QCOMPARE(attention.window, whole ? 0 : 8192);
+            QCOMPARE(attention.rope.dim, whole ? 0 : 128);
+            QVERIFY((attention.qk_norm == engine::QkNorm::kNone) == whole && !attention.qk_norm_weights);
+            QCOMPARE(attention.growth.beta, whole ? 0.1 : 0.0);
+            if (whole) QVERIFY(attention.growth.context == 8192 && attention.growth.ahead == 1);
+        }
+        const engine::KvLayout kv = engine::kv_layout_of(c, kernels::KvType::kBf16);
+        QCOMPARE(kv.groups.size(), std::size_t{2});
+        QVERIFY(kv.groups[0].chunked && kv.groups[0].shape.n_layers == 36 && !kv.groups[1].chunked);
+        const ModelSpec maverick = engine::parse_synthetic("synthetic:llama-4-maverick-17b-128e").spec;
+        QCOMPARE(maverick.experts.n_layers, 24);
+        QCOMPARE(maverick.layer_of(0), 1);
+        QCOMPARE(maverick.layers[0].network_dim(), 16384);
+    }
+
+    void llama4_variants_are_read_or_refused_data() {
+        QTest::addColumn<QByteArray>("key");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* name, const char* key, const char* words) {
+            QTest::newRow(name) << QByteArray(key) << QString::fromLatin1(words);
+        };
+        row("as published first", R"("no_rope_layers": [], "attn_temperature_tuning": 4)", "");
+        row("chunk", R"("attention_chunk_size": 100)", R"("attention_chunk_size" is 100|a multiple of 64)");
+        row("two experts", R"("num_experts_per_tok": 2)", R"("num_experts_per_tok" is 2|expected 1)");
+        row("short list", R"("no_rope_layers": [1])", "a list of 4 booleans");
+        row("no such layer", R"("moe_layers": [0, 4])", "a list of layers from 0 to 3, but the list holds 4");
+    }
+    void llama4_variants_are_read_or_refused() {
+        QFETCH(QByteArray, key);
+        QFETCH(QString, words);
+        const QByteArray config = R"({"architectures": ["Llama4ForCausalLM"], "hidden_size": 64, "num_hidden_layers": 4,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "vocab_size": 10, )" +
+                                  key + "}";
+        const auto error = error_of([&] {
+            const ModelSpec c = engine::parse_model_spec(config.toStdString(), "config.json");
+            QCOMPARE(c.attention_shape(3).rotary_dim, 0);
+            QCOMPARE(std::get<engine::GroupedQuerySpec>(c.layers[3].attention).growth.beta, 0.1);
+        });
+        if (words.isEmpty()) {
+            QVERIFY2(!error, error ? error->what() : "");
+            return;
+        }
+        const bool unsupported = words.startsWith('"');
+        QCOMPARE(mismatch(error, unsupported ? ErrorKind::kUnsupported : ErrorKind::kInvalidModel, words), "");
+    }
+
+    // MiMo-V2-Flash: five of six layers have a window of 128 tokens and the token itself.
+    void mimo_layers_are_as_published() {
+        const ModelSpec c = engine::parse_model_spec(
+            R"({"architectures": ["MiMoV2FlashForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 2,
+            "num_attention_heads": 64, "num_key_value_heads": 4, "swa_num_key_value_heads": 8, "head_dim": 192,
+            "swa_head_dim": 192, "v_head_dim": 128, "swa_v_head_dim": 128, "partial_rotary_factor": 0.334,
+            "rope_theta": 5000000, "swa_rope_theta": 10000, "sliding_window": 128, "sliding_window_size": 128,
+            "hybrid_layer_pattern": [0, 1], "moe_layer_freq": [0, 1], "layernorm_epsilon": 1e-05,
+            "add_full_attention_sink_bias": false, "add_swa_attention_sink_bias": true, "n_routed_experts": 256,
+            "num_experts_per_tok": 8, "scoring_func": "sigmoid", "topk_method": "noaux_tc", "n_group": 1,
+            "topk_group": 1, "routed_scaling_factor": null, "n_shared_experts": null, "moe_intermediate_size": 2048,
+            "attention_value_scale": 0.707, "max_position_embeddings": 262144, "vocab_size": 152576})",
+            "config.json");
+        const auto& whole = std::get<engine::GroupedQuerySpec>(c.layers[0].attention);
+        const auto& windowed = std::get<engine::GroupedQuerySpec>(c.layers[1].attention);
+        QVERIFY(whole.window == 0 && windowed.window == 129 && !whole.sinks && windowed.sinks);
+        QVERIFY(whole.n_kv_heads == 4 && windowed.n_kv_heads == 8);
+        QVERIFY(whole.rope.theta == 5e6 && windowed.rope.theta == 1e4);
+        QVERIFY(whole.rope.dim == 64 && windowed.rope.dim == 64);
+        QVERIFY(whole.of_value() == 128 && windowed.value_scale == 0.707f);
+        QVERIFY(c.layers[0].moe() == nullptr && c.layers[1].moe()->selection_bias);
+    }
+
+    // A model beside a tower for images is what its text_config says.
+    void mistral3_is_mistral4_or_refused() {
+        const QByteArray text = R"("model_type": "%", "hidden_size": 64, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": 64, "vocab_size": 10)";
+        const auto read = [&](const char* type) {
+            const QByteArray config = R"({"architectures": ["Mistral3ForConditionalGeneration"], "text_config": {)" +
+                                      QByteArray(text).replace('%', type) + "}}";
+            return engine::parse_model_spec(config.toStdString(), "config.json");
+        };
+        QCOMPARE(read("mistral4").experts.n_experts, 128);
+        const auto error = error_of([&] { read("mistral"); });
+        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, R"("text_config.model_type" is "mistral"|"mistral4")"), "");
     }
 
     void nemotron_variants_are_refused_data() {

@@ -90,6 +90,10 @@ class TestSuggestions : public QObject {
         QTest::newRow("granite-4.0-h-small") << 32.2 << 9.0;
         QTest::newRow("lfm2-8b-a1b") << 8.3 << 1.5;
         QTest::newRow("nemotron-3-nano-30b-a3b") << 31.6 << 3.2;
+        QTest::newRow("llama-4-scout-17b-16e") << 109.0 << 17.0;
+        QTest::newRow("llama-4-maverick-17b-128e") << 400.0 << 17.0;
+        QTest::newRow("mimo-v2-flash") << 309.0 << 15.0;
+        QTest::newRow("step-3.5-flash") << 196.0 << 11.0;
         QTest::newRow("hunyuan-a13b") << 80.0 << 13.0;
         QTest::newRow("hy3-295b-a21b") << 295.0 << 21.0;
         QTest::newRow("solar-open-100b") << 102.6 << 12.0;

@@ -66,6 +66,10 @@ class TestUnusedTensors : public QObject {
              QStringLiteral("vision tower 20 12512 model.visual.blocks.0.attn.proj.weight")},
             {QStringLiteral("qwen3_vl_moe_bf16"),
              QStringLiteral("vision tower 27 7328 model.visual.blocks.0.attn.proj.bias")},
+            {QStringLiteral("llama4_bf16"), QStringLiteral("vision tower 3 192 multi_modal_projector.norm.weight")},
+            {QStringLiteral("kimi_k25_bf16"), QStringLiteral("vision tower 3 192 multi_modal_projector.norm.weight")},
+            {QStringLiteral("step3p7_odd_f32"), QStringLiteral("vision tower 23 49816 vision_model.conv1.weight")},
+            {QStringLiteral("mistral3_bf16"), QStringLiteral("vision tower 3 192 multi_modal_projector.norm.weight")},
             {QStringLiteral("qwen3_5_moe_bf16"),
              QStringLiteral("layers that predict further tokens 2 128 mtp.layers.0.input_layernorm.weight; "
                             "vision tower 1 64 model.visual.patch_embed.proj.bias")}};

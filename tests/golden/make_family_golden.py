@@ -24,11 +24,12 @@ from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCaus
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
                           GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM, HYV3Config, HYV3ForCausalLM,
-                          Lfm2MoeConfig, Lfm2MoeForCausalLM,
+                          Lfm2MoeConfig, Lfm2MoeForCausalLM, Llama4ForCausalLM, Llama4TextConfig, MiMoV2FlashConfig, MiMoV2FlashForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
-                          Qwen3NextForCausalLM, Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM)
+                          Qwen3NextForCausalLM, Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM,
+                          Step3p7Config, Step3p7ForConditionalGeneration)
 
 import deepseek_moe
 
@@ -65,7 +66,10 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "hunyuan_v1_moe": (HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM),
            "hy_v3": (HYV3Config, HYV3ForCausalLM),
            "lfm2_moe": (Lfm2MoeConfig, Lfm2MoeForCausalLM),
+           "llama4": (Llama4TextConfig, Llama4ForCausalLM),
+           "mimo_v2_flash": (MiMoV2FlashConfig, MiMoV2FlashForCausalLM),
            "mistral4": (Mistral4Config, Mistral4ForCausalLM),
+           "step3p7": (Step3p7Config, Step3p7ForConditionalGeneration),
            "sarvam_moe": (SarvamMoEConfig, Glm4MoeForCausalLM),
            "solar_open": (SolarOpenConfig, SolarOpenForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
@@ -82,7 +86,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
 # Where the default seed makes a model that rounding to bf16 turns, or is far from one that is sound.
 SEEDS = {"qwen3_moe_yarn_f32": 11, "phimoe_bf16": 4584, "phimoe_longrope_f32": 2209, "phimoe_longrope_long_f32": 3223,
          "exaone_moe_bf16": 3008, "bailing_moe2_bf16": 3015, "ernie45_moe_interval_f32": 3009,
-         "lfm2_moe_odd_f32": 1907}
+         "lfm2_moe_odd_f32": 1907, "mimo_v2_flash_bf16": 1719, "mistral3_bf16": 1300}
 
 # Keys of DeepSeek's own config.json that transformers does not read.
 DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux=True)
@@ -97,6 +101,10 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   tower  as Qwen3.5 and Gemma 4 are published: the language model's part of a model that sees, with tensors of a
 #          vision tower (Qwen: and of a prediction layer), which a reader must leave out, and the experts of a layer in
 #          two tensors
+#   below  as the language model of the class and model type given there: all tensors below language_model, beside some of a
+#          tower, which a reader must leave out
+#   mimo   with MiMo-V2-Flash's own keys and names, written once the reference was computed
+#   step   as Step 3.5 was published, written once the reference was computed
 #   bailing  GLM-4.5's model under the names of Ling 2, whose own code no transformers has: computed before it is renamed
 #   transposed  as Qwen3-VL-MoE is published: the experts' two tensors with inputs before outputs
 #   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
@@ -350,6 +358,106 @@ CASES = {
                                   beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
                                   llama_4_scaling_beta=0.4)),
         dict(longest=40, prompt=30)),
+    "mistral3_bf16": (
+        "mistral4", torch.bfloat16,
+        dict(hidden_size=20, q_lora_rank=14, kv_lora_rank=12, qk_nope_head_dim=6, qk_rope_head_dim=8, v_head_dim=10,
+             num_attention_heads=3, num_key_value_heads=3, num_hidden_layers=3, n_routed_experts=6,
+             num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=28, first_k_dense_replace=1,
+             max_position_embeddings=128,
+             rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=8.0, original_max_position_embeddings=16,
+                                  beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+                                  llama_4_scaling_beta=0.3)),
+        dict(longest=40, prompt=30, below=("Mistral3ForConditionalGeneration", "mistral3"))),
+    "llama4_bf16": (
+        "llama4", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5,
+             num_local_experts=6, num_experts_per_tok=1, intermediate_size=16, intermediate_size_mlp=24,
+             attention_chunk_size=64, floor_scale=20, attn_scale=0.4, max_position_embeddings=512,
+             rope_parameters=dict(rope_type="llama3", rope_theta=1e3, factor=8.0, low_freq_factor=1.0,
+                                  high_freq_factor=4.0, original_max_position_embeddings=64)),
+        dict(v4=True, longest=140, prompt=130, extra=dict(no_rope_layers=[]),
+             below=("Llama4ForConditionalGeneration", "llama4"))),
+    "llama4_odd_f32": (
+        "llama4", torch.float32,
+        dict(hidden_size=28, head_dim=10, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=4,
+             num_local_experts=5, num_experts_per_tok=1, intermediate_size=12, intermediate_size_mlp=20,
+             attention_chunk_size=None, use_qk_norm=False, no_rope_layers=[0, 1, 1, 0], moe_layers=[0, 3],
+             floor_scale=7, attn_scale=0.3, attention_bias=True, tie_word_embeddings=True, rms_norm_eps=1e-3,
+             rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict(longest=40, prompt=30)),
+    # For its GGUF file: of chunks, growth and norms that has what llama.cpp takes for all.
+    "llama4_plain_bf16": (
+        "llama4", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
+             num_local_experts=6, num_experts_per_tok=1, intermediate_size=16, intermediate_size_mlp=24,
+             interleave_moe_layer_step=2,
+             rope_parameters=dict(rope_type="llama3", rope_theta=1e3, factor=8.0, low_freq_factor=1.0,
+                                  high_freq_factor=4.0, original_max_position_embeddings=64)),
+        dict(v4=True)),
+    "mimo_v2_flash_bf16": (
+        "mimo_v2_flash", torch.bfloat16,
+        dict(hidden_size=32, head_dim=24, v_head_dim=12, num_attention_heads=4, num_key_value_heads=1,
+             num_hidden_layers=4, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=16,
+             intermediate_size=40, sliding_window=10, attention_value_scale=0.6,
+             layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"],
+             rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.334),
+                                  sliding_attention=dict(rope_type="default", rope_theta=100.0,
+                                                         partial_rotary_factor=0.334))),
+        dict(mimo=True, longest=40, prompt=30)),
+    "mimo_v2_flash_odd_f32": (
+        "mimo_v2_flash", torch.float32,
+        dict(hidden_size=28, head_dim=10, v_head_dim=14, num_attention_heads=6, num_key_value_heads=3,
+             num_hidden_layers=3, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=12,
+             intermediate_size=20, sliding_window=5, attention_value_scale=None, attention_bias=True, n_group=3,
+             topk_group=2, norm_topk_prob=False, routed_scaling_factor=1.7, rms_norm_eps=1e-3,
+             layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+             mlp_layer_types=["sparse", "dense", "sparse"],
+             rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=50.0, partial_rotary_factor=0.4),
+                                  sliding_attention=dict(rope_type="default", rope_theta=100.0,
+                                                         partial_rotary_factor=0.8))),
+        dict(longest=40, prompt=30)),
+    "step3p5_bf16": (
+        "step3p7", torch.bfloat16,
+        dict(text_config=dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_sliding_attention_heads=6,
+                              num_key_value_heads=2, num_hidden_layers=5, n_routed_experts=8, num_experts_per_tok=3,
+                              moe_intermediate_size=16, share_expert_dim=20, intermediate_size=40, sliding_window=10,
+                              moe_router_scaling_factor=1.5, max_position_embeddings=256,
+                              layer_types=["full_attention"] + ["sliding_attention"] * 3 + ["full_attention"],
+                              mlp_layer_types=["dense"] + ["sparse"] * 4, swiglu_limits=[0.0, 0.0, 0.0, 0.3, 0.2],
+                              swiglu_limits_shared=[0.5, 0.0, 0.0, 0.0, 0.4],
+                              rope_parameters=dict(
+                                  full_attention=dict(rope_type="llama3", rope_theta=1e3, partial_rotary_factor=0.5,
+                                                      factor=2.0, low_freq_factor=1.0, high_freq_factor=8.0,
+                                                      original_max_position_embeddings=64),
+                                  sliding_attention=dict(rope_type="default", rope_theta=100.0,
+                                                         partial_rotary_factor=1.0))),
+             vision_config=dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=56)),
+        dict(step=True, longest=40, prompt=30)),
+    "step3p7_odd_f32": (
+        "step3p7", torch.float32,
+        dict(text_config=dict(hidden_size=24, head_dim=10, num_attention_heads=3, num_sliding_attention_heads=6,
+                              num_key_value_heads=3, num_hidden_layers=3, n_routed_experts=6, num_experts_per_tok=2,
+                              moe_intermediate_size=12, share_expert_dim=8, intermediate_size=20, sliding_window=5,
+                              rms_norm_eps=1e-3,
+                              layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                              mlp_layer_types=["sparse", "dense", "sparse"], swiglu_limits=[None, None, 0.4],
+                              rope_parameters=dict(
+                                  full_attention=dict(rope_type="default", rope_theta=50.0, partial_rotary_factor=0.4),
+                                  sliding_attention=dict(rope_type="default", rope_theta=100.0,
+                                                         partial_rotary_factor=0.8))),
+             vision_config=dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=28)),
+        dict(longest=40, prompt=30)),
+    "kimi_k25_bf16": (
+        "deepseek_v3", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=3, q_lora_rank=20,
+             kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, intermediate_size=36,
+             moe_intermediate_size=12, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1,
+             first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=2.827, norm_topk_prob=True,
+             rms_norm_eps=1e-5, max_position_embeddings=3840, num_nextn_predict_layers=0,
+             rope_parameters=dict(rope_type="yarn", rope_theta=50.0, factor=40, beta_fast=32, beta_slow=1, mscale=1.0,
+                                  mscale_all_dim=1.0, original_max_position_embeddings=96)),
+        dict(v4=True, extra=dict(scoring_func="sigmoid", topk_method="noaux_tc", **DEEPSEEK_EXTRA),
+             below=("KimiK25ForConditionalGeneration", "kimi_k25"))),
     "minimax_m2_bf16": (
         "minimax_m2", torch.bfloat16,
         dict(hidden_size=40, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
@@ -530,7 +638,7 @@ def draw_weights(model: torch.nn.Module) -> None:
                 middle = 1.6 if any(part in key for part in QK_NORMS) else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
                     middle = 0.9  # scores are not scaled
-                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next") and ".linear_attn." not in key:
+                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next", "step3p7") and ".linear_attn." not in key:
                     middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
@@ -562,8 +670,9 @@ def draw_weights(model: torch.nn.Module) -> None:
             elif "embed_tokens" in key or "embeddings" in key:
                 # Gemma 4 multiplies embeddings, and has them as its head: what comes in must not decide what comes out.
                 gain = 1.0 if model.config.model_type == "gemma4_text" else 2.0
-            # gpt-oss has its experts' matrices the other way round.
-            fan_in = weight.shape[-2] if model.config.model_type == "gpt_oss" and weight.ndim == 3 else weight.shape[-1]
+            # gpt-oss and Llama 4 have their experts' matrices the other way round.
+            transposed = model.config.model_type in ("gpt_oss", "llama4_text") and weight.ndim == 3
+            fan_in = weight.shape[-2] if transposed else weight.shape[-1]
             weight.copy_(torch.randn_like(weight) * gain / fan_in ** 0.5)
         for key, bias in model.named_buffers():
             if key.endswith("layer_scalar"):
@@ -600,7 +709,7 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
         kind = rope.pop("rope_type")
         rope.pop("type", None)
         # DeepSeek's files say "type", Qwen's "rope_type".
-        name = "rope_type" if config["model_type"] in ("qwen3_moe", "qwen3_next", "gpt_oss") else "type"
+        name = "rope_type" if config["model_type"] in ("qwen3_moe", "qwen3_next", "gpt_oss", "llama4_text") else "type"
         share = rope.pop("partial_rotary_factor", None)
         if share is not None and config["model_type"] in ("glm4_moe", "qwen3_next"):
             config["partial_rotary_factor"] = share
@@ -648,6 +757,70 @@ def put_below_gemmas_tower(folder: pathlib.Path) -> None:
         "audio_config": None, "dtype": "bfloat16", "eos_token_id": [2], "tie_word_embeddings": True,
         "transformers_version": version,
         "vision_config": {"hidden_size": 32, "model_type": "gemma4_vision", "num_hidden_layers": 1},
+    }, indent=2, sort_keys=True) + "\n")
+
+
+def publish_mimo(folder: pathlib.Path) -> None:
+    """Under the published keys, of which transformers takes most for granted, and the published names."""
+    path = folder / "model.safetensors"
+    save_file({key.replace("self_attn.sinks", "self_attn.attention_sink_bias"): value
+               for key, value in load_file(path).items()}, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    rope = config.pop("rope_parameters")
+    config["rope_theta"] = rope["full_attention"]["rope_theta"]
+    config["swa_rope_theta"] = rope["sliding_attention"]["rope_theta"]
+    config["partial_rotary_factor"] = rope["full_attention"]["partial_rotary_factor"]
+    config["hybrid_layer_pattern"] = [int(kind == "sliding_attention") for kind in config.pop("layer_types")]
+    config["moe_layer_freq"] = [int(kind == "sparse") for kind in config.pop("mlp_layer_types")]
+    config["layernorm_epsilon"] = config.pop("rms_norm_eps")
+    for key in ("num_attention_heads", "head_dim", "v_head_dim"):
+        config["swa_" + key] = config[key]
+    config["swa_num_key_value_heads"] = 2 * config["num_key_value_heads"]
+    config.update(add_full_attention_sink_bias=False, add_swa_attention_sink_bias=True, n_shared_experts=None,
+                  routed_scaling_factor=None, scoring_func="sigmoid", topk_method="noaux_tc",
+                  torch_dtype=config.pop("dtype"), transformers_version="4.40.1")
+    config.pop("num_local_experts", None)
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def publish_step(folder: pathlib.Path) -> None:
+    """The text of Step 3.7 as Step 3.5 was published: by itself, with its own keys, a value for each layer."""
+    path = folder / "model.safetensors"
+    save_file({key: value for key, value in load_file(path).items() if key.startswith(("model.layers", "model.embed", "model.norm", "lm_head"))},
+              path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())["text_config"]
+    rope, kinds = config.pop("rope_parameters"), config["layer_types"]
+    config["rope_theta"] = [rope[kind]["rope_theta"] for kind in kinds]
+    config["partial_rotary_factors"] = [rope[kind]["partial_rotary_factor"] for kind in kinds]
+    config["rope_scaling"] = {key: value for key, value in rope["full_attention"].items()
+                              if key not in ("rope_theta", "partial_rotary_factor")}
+    config["moe_layers_enum"] = ",".join(str(i) for i, kind in enumerate(config.pop("mlp_layer_types")) if kind == "sparse")
+    config["attention_other_setting"] = dict(attention_type="sliding_attention", head_dim=config["head_dim"],
+                                             num_attention_heads=config.pop("num_sliding_attention_heads"),
+                                             num_attention_groups=config["num_key_value_heads"])
+    for old, new in (("num_key_value_heads", "num_attention_groups"), ("n_routed_experts", "moe_num_experts"),
+                     ("num_experts_per_tok", "moe_top_k")):
+        config[new] = config.pop(old)
+    for key in ("per_layer_config", "num_local_experts", "query_pre_attn_scalar", "mtp_layer_types", "mtp_mlp_layer_types"):
+        config.pop(key, None)
+    config.update(architectures=["Step3p5ForCausalLM"], model_type="step3p5", use_moe_router_bias=True,
+                  moe_router_activation="sigmoid", norm_expert_weight=True, use_head_wise_attn_gate=True,
+                  num_nextn_predict_layers=0)
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def put_below_language_model(folder: pathlib.Path, architecture: str, model_type: str) -> None:
+    path = folder / "model.safetensors"
+    tensors = {"language_model." + key: value for key, value in load_file(path).items()}
+    for key in ("vision_tower.patch_conv.weight", "vision_tower.ln_pre.weight", "multi_modal_projector.norm.weight"):
+        tensors[key] = torch.randn(32).to(torch.bfloat16)
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    if model_type == "kimi_k25":
+        config["model_type"] = "kimi_k2"
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": [architecture], "model_type": model_type, "text_config": config, "tie_word_embeddings": False,
+        "vision_config": {"hidden_size": 32, "num_hidden_layers": 1},
     }, indent=2, sort_keys=True) + "\n")
 
 
@@ -794,7 +967,10 @@ class Recorder:
 
     def keep_routing(self, i: int):
         def hook(_module, _inputs, output):
-            if isinstance(output, tuple):
+            if isinstance(output, tuple) and len(output) == 2:  # Llama 4: of each expert, 0 of those that are not chosen
+                scores, logits = output
+                weights, experts = scores.topk(self.model.config.num_experts_per_tok, -1)
+            elif isinstance(output, tuple):
                 logits, weights, experts = output
             else:  # DBRX chooses outside its router
                 logits = output
@@ -964,6 +1140,12 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         sys.exit(f"{name}: no sound model among 4000 seeds")
     if CASES[name][3].get("tower") and CASES[name][0] == "gemma4":  # transformers reads its text alone without one
         put_below_gemmas_tower(folder)
+    if CASES[name][3].get("mimo"):
+        publish_mimo(folder)
+    if CASES[name][3].get("step"):
+        publish_step(folder)
+    if CASES[name][3].get("below"):
+        put_below_language_model(folder, *CASES[name][3]["below"])
     if CASES[name][3].get("transposed"):
         transpose_experts(folder / "model.safetensors")
     if CASES[name][3].get("bailing"):

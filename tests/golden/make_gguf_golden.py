@@ -21,7 +21,8 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16", "gemma4_bf16", "granite_moe_bias_bf16",
           "qwen3_moe_bias_bf16", "qwen3_next_bf16", "dots1_bf16",
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
-          "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16"]
+          "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
+          "llama4_plain_bf16", "mimo_v2_flash_bf16", "kimi_k25_bf16", "step3p5_bf16"]
 
 # Of tests/engine/data/prediction, where the files go, too.
 PREDICTING = ["qwen3_next_bf16", "glm4_moe_groups_f32"]
@@ -44,16 +45,16 @@ def convert(folder, target, has_prediction=False):
     if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there
         vocab = {str(i): i for i in range(config["text_config"]["vocab_size"])}
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
-    if config["model_type"] == "sarvam_moe":  # transformers' own class of that name has other keys than the converter reads
-        config["model_type"] = "sarvam_moe_as_published"
+    if config["model_type"] in ("sarvam_moe", "mimo_v2_flash", "step3p5"):  # transformers' own classes have other keys than the converter reads
+        config["model_type"] += "_as_published"
     if config["model_type"] == "hunyuan_v1_moe":  # the converter stretches theta for the published numbers alone
         dim, alpha = config["head_dim"], config.pop("rope_scaling")["alpha"]
         config["rope_theta"] *= alpha ** (dim / (dim - 2))
     (folder / "config.json").write_text(json.dumps(config))
     cls = conversion.get_model_class(config["architectures"][0])
     cls.set_vocab = lambda self: None
-    # The other tiny model has no prediction layer.
-    cls.no_mtp = config["architectures"] == ["Qwen3NextForCausalLM"] and not has_prediction
+    # The other tiny models have no prediction layer.
+    cls.no_mtp = config["architectures"][0] in ("Qwen3NextForCausalLM", "MiMoV2FlashForCausalLM") and not has_prediction
     ftype = gguf.LlamaFileType.ALL_F32 if folder.name.endswith("f32") else gguf.LlamaFileType.MOSTLY_BF16
     if config["model_type"] != "mistral4":
         cls(folder, ftype, target).write()

@@ -12,13 +12,15 @@ namespace offstage::kernels::test {
 // One of each activation; the clamped one with its published constants, and with a limit
 // that common values reach.
 inline std::vector<ExpertSpec> all_expert_specs() {
-    std::vector<ExpertSpec> specs(6);
+    std::vector<ExpertSpec> specs(7);
     specs[1].activation = Activation::kGelu;
     specs[2].activation = Activation::kGeluTanh;
     specs[3].activation = specs[4].activation = Activation::kClamped;
     specs[4].limit = 0.3f;
     specs[4].alpha = 2.5f;
     specs[5].activation = Activation::kReluSquared;
+    specs[6].activation = Activation::kSiluCapped;
+    specs[6].limit = 0.2f;
     return specs;
 }
 
@@ -36,12 +38,14 @@ inline double gate_in_double(const ExpertSpec& spec, double gate) {
             return gate / (1 + std::exp(-double{spec.alpha} * gate));
         case Activation::kReluSquared:
             return std::max(gate, 0.0);
+        case Activation::kSiluCapped:
+            return std::min(gate / (1 + std::exp(-gate)), double{spec.limit});
     }
     return gate / (1 + std::exp(-gate));
 }
 inline double up_in_double(const ExpertSpec& spec, double up) {
-    if (spec.activation != Activation::kClamped) return up;
-    return std::clamp(up, -double{spec.limit}, double{spec.limit}) + 1;
+    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
+    return std::clamp(up, -double{spec.limit}, double{spec.limit}) + (spec.activation == Activation::kClamped ? 1 : 0);
 }
 inline double activation_in_double(const ExpertSpec& spec, double gate, double up) {
     return gate_in_double(spec, gate) * up_in_double(spec, up);

@@ -8,12 +8,13 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::array kFamilies = {
-    &kMixtral,     &kQwen2Moe,         &kQwen3Moe,   &kQwen3Next, &kQwen35Moe,  &kQwen35MoeText,
-    &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,     &kGlm4Moe,    &kGlm4MoeLite,
-    &kMinimaxM2,   &kPhiMoe,           &kPhimoe,     &kDbrx,      &kGraniteMoe, &kGraniteMoeShared,
-    &kGemma4,      &kGemma4Text,       &kGptOss,     &kDots1,     &kErnie45Moe, &kExaoneMoe,
-    &kBailingMoe2, &kGraniteMoeHybrid, &kLfm2Moe,    &kSarvamMoe, &kSolarOpen,  &kHunyuanMoe,
-    &kHy3,         &kMistral4,         &kNemotronH,  &kAfmoe,     &kGlm4vMoe,   &kQwen3VlMoe};
+    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
+    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
+    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
+    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
+    &kSolarOpen,  &kHunyuanMoe, &kHy3,        &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
+    &kQwen3VlMoe, &kLlama4,     &kLlama4Text, &kMimoV2Flash,      &kStep35,           &kStep37,        &kKimiK25,
+    &kKimi25,     &kMistral3};
 
 }  // namespace
 
@@ -79,7 +80,8 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
         const auto& gqa = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
         std::vector<TensorPart> parts;
         for (const char* name : {"q_proj.", "k_proj.", gqa.values_from_keys ? "k_proj." : "v_proj."}) {
-            const std::int64_t n = (*name == 'q' ? gqa.n_heads : gqa.n_kv_heads) * gqa.head_dim;
+            const std::int64_t n =
+                (*name == 'q' ? gqa.n_heads : gqa.n_kv_heads) * (*name == 'v' ? gqa.of_value() : gqa.head_dim);
             TensorPart part{a + name + end, {n}};
             if (tensor.kind == DenseTensor::Kind::kMatrix) part.shape.push_back(tensor.n_cols);
             parts.push_back(std::move(part));
@@ -170,6 +172,25 @@ std::vector<TensorPart> mamba2_projections(const Mamba2Spec& mamba, const DenseT
     }
 }
 
+ExpertParts transposed_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert) {
+    const ExpertGrid& g = spec.experts;
+    const std::int64_t both = 2 * g.ffn_dim;
+    ExpertParts parts;
+    for (const std::int64_t i : {0, 1}) {
+        parts.matrices[static_cast<std::size_t>(i)] = {prefix + "gate_up_proj",
+                                                       {g.n_experts, g.hidden_dim, both},
+                                                       expert * g.hidden_dim * both + i * g.ffn_dim,
+                                                       1,
+                                                       both};
+    }
+    parts.matrices[2] = {prefix + "down_proj",
+                         {g.n_experts, g.ffn_dim, g.hidden_dim},
+                         expert * g.ffn_dim * g.hidden_dim,
+                         g.hidden_dim,
+                         1};
+    return parts;
+}
+
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert) {
     const ExpertGrid& g = spec.experts;
     const std::int64_t n = g.ffn_dim * g.hidden_dim;
@@ -182,6 +203,43 @@ ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::
     return parts;
 }
 
+std::optional<std::vector<bool>> listed_layers(const ConfigFields& config, const char* key, std::int64_t n_layers) {
+    if (!config.has_value(key)) return {};
+    const nlohmann::json& list = *config.find(key);
+    const Message expected = messages::a_list_of_layers(n_layers - 1);
+    if (!list.is_array()) config.reject(key, expected);
+    std::vector<bool> listed(static_cast<std::size_t>(n_layers));
+    for (const nlohmann::json& layer : list) {
+        if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= static_cast<std::uint64_t>(n_layers)) {
+            config.reject(key, messages::a_list_of_layers_but(n_layers - 1, describe(layer)));
+        }
+        listed[layer.get<std::size_t>()] = true;
+    }
+    return listed;
+}
+
+std::optional<std::vector<bool>> marked_layers(const ConfigFields& config, const char* key, std::int64_t n_layers) {
+    if (!config.has_value(key) || config.find(key)->empty()) return {};
+    const nlohmann::json& list = *config.find(key);
+    const Message expected = messages::a_list_of_booleans(n_layers);
+    if (!list.is_array() || std::ssize(list) < n_layers) config.reject(key, expected);
+    std::vector<bool> marked;
+    for (std::size_t l = 0; l < static_cast<std::size_t>(n_layers); ++l) {
+        if (!list[l].is_boolean() && list[l] != 0 && list[l] != 1) config.reject(key, expected);
+        marked.push_back(list[l] == true || list[l] == 1);
+    }
+    return marked;
+}
+
+bool take_rope_of_kind(const ConfigFields& config, bool windowed, nlohmann::json& own) {
+    if (!config.has_value("rope_parameters")) return false;
+    const JsonFields positions = config.object("rope_parameters");
+    const char* const type = windowed ? "sliding_attention" : "full_attention";
+    if (!positions.has_value(type)) positions.reject(type, messages::an_object_with_rope_type);
+    own["rope_parameters"] = *positions.find(type);
+    return true;
+}
+
 void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec)) {
     if (!config.has_value("text_config")) return read(config, spec);
@@ -191,7 +249,11 @@ void read_language_model(const ConfigFields& config, ModelSpec& spec,
 }
 
 void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec) {
-    spec.safetensors.language_model = checkpoint.find("model.language_model.embed_tokens.weight") != nullptr;
+    using Below = SafetensorsVariant::Below;
+    spec.safetensors.below = checkpoint.find("model.language_model.embed_tokens.weight") != nullptr ? Below::kModel
+                             : checkpoint.find("language_model.model.embed_tokens.weight") != nullptr
+                                 ? Below::kLanguageModel
+                                 : Below::kNothing;
 }
 
 void look_for_fused_language_model(const Checkpoint& checkpoint, ModelSpec& spec) {
@@ -205,7 +267,10 @@ ExpertParts language_model_expert(const ModelSpec& spec, std::int64_t layer, std
 
 void name_in_language_model(const ModelSpec& spec, std::string& name) {
     constexpr std::string_view kPrefix = "model.";
-    if (spec.safetensors.language_model && name.starts_with(kPrefix)) name.insert(kPrefix.size(), "language_model.");
+    constexpr std::string_view kBelow = "language_model.";
+    using Below = SafetensorsVariant::Below;
+    if (spec.safetensors.below == Below::kModel && name.starts_with(kPrefix)) name.insert(kPrefix.size(), kBelow);
+    if (spec.safetensors.below == Below::kLanguageModel) name.insert(0, kBelow);
 }
 
 std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -115,6 +116,14 @@ extern const Family kNemotronH;
 extern const Family kAfmoe;
 extern const Family kGlm4vMoe;
 extern const Family kQwen3VlMoe;
+extern const Family kLlama4;
+extern const Family kLlama4Text;
+extern const Family kStep35;
+extern const Family kStep37;
+extern const Family kKimiK25;
+extern const Family kKimi25;
+extern const Family kMistral3;
+extern const Family kMimoV2Flash;
 extern const Family kGemma4;
 extern const Family kGemma4Text;
 extern const Family kGptOss;
@@ -171,6 +180,9 @@ ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64
 // PREFIXgate_up_proj has every expert's gate and, after it, up; PREFIXdown_proj every
 // expert's down.
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
+// The same with inputs before outputs: gate_up_proj (n_experts, hidden_dim, 2 * ffn_dim),
+// down_proj (n_experts, ffn_dim, hidden_dim).
+ExpertParts transposed_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
 // Finds whether a checkpoint has fused experts; to be called by `look`, after
 // look_for_language_model().
 void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec);
@@ -203,16 +215,24 @@ ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
+// For each layer whether a list has its number, or a one or true in its place; nothing: there
+// is no list.
+std::optional<std::vector<bool>> listed_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
+std::optional<std::vector<bool>> marked_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
+// rope_parameters with an object for each kind of layers: into `own` that of layers with a
+// window, or of the others. False: there are none.
+bool take_rope_of_kind(const ConfigFields& config, bool windowed, nlohmann::json& own);
 // For a model that may be the language model of a larger one. Its configuration is then
 // text_config, which `read` gets.
 void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec));
-// Its tensors are then below model.language_model; `look` must call this.
+// Its tensors are then below model.language_model, or all below language_model; `look`
+// must call this.
 void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec);
 void look_for_fused_language_model(const Checkpoint& checkpoint, ModelSpec& spec);  // and look_for_fused_experts()
 // standard_expert() there.
 ExpertParts language_model_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
-// If so, model.NAME becomes model.language_model.NAME.
+// If so, model.NAME becomes model.language_model.NAME, or language_model.model.NAME.
 void name_in_language_model(const ModelSpec& spec, std::string& name);
 std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts);
 ExpertParts in_language_model(const ModelSpec& spec, ExpertParts parts);

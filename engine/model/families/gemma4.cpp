@@ -35,12 +35,7 @@ json layer_config(const ConfigFields& config, std::size_t layer, bool windowed) 
         const bool own_heads = config.flag("attention_k_eq_v", false) && config.has_value("num_global_key_value_heads");
         if (own_heads) own["num_key_value_heads"] = *config.find("num_global_key_value_heads");
     }
-    if (config.has_value("rope_parameters")) {
-        const JsonFields positions = config.object("rope_parameters");
-        const char* const type = windowed ? "sliding_attention" : "full_attention";
-        if (!positions.has_value(type)) positions.reject(type, messages::an_object_with_rope_type);
-        own["rope_parameters"] = *positions.find(type);
-    } else if (!windowed) {
+    if (!take_rope_of_kind(config, windowed, own) && !windowed) {
         own["rope_parameters"] = {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}};
     }
     return own;

@@ -5,37 +5,20 @@
 // positions are one.
 
 #include "engine/model/families/family.h"
-#include "engine/model/model_messages.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
 
-// Says for each layer whether a list names it as dense.
-std::vector<bool> dense_layers(const ConfigFields& config, std::int64_t n_layers) {
-    std::vector<bool> is_dense(static_cast<std::size_t>(n_layers));
-    if (!config.has_value("mlp_only_layers")) return is_dense;
-    const nlohmann::json& list = *config.find("mlp_only_layers");
-    const Message expected = messages::a_list_of_layers(n_layers - 1);
-    if (!list.is_array()) config.reject("mlp_only_layers", expected);
-    for (const nlohmann::json& layer : list) {
-        if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= static_cast<std::uint64_t>(n_layers)) {
-            config.reject("mlp_only_layers", messages::a_list_of_layers_but(n_layers - 1, describe(layer)));
-        }
-        is_dense[layer.get<std::size_t>()] = true;
-    }
-    return is_dense;
-}
-
 // Whether every layer, or the given one, has experts or is a dense network.
 void fill_layers(const ConfigFields& config, const GroupedQuerySpec& attention, const MoeSpec& moe,
                  std::int64_t default_dense_dim, ModelSpec& spec) {
     const std::int64_t step = config.count("decoder_sparse_step", 1, kMostLayers, 1);
-    const std::vector<bool> is_dense = dense_layers(config, spec.n_layers());
+    const auto is_dense = listed_layers(config, "mlp_only_layers", spec.n_layers());
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
-        if ((l + 1) % step != 0 || is_dense[static_cast<std::size_t>(l)]) {
+        if ((l + 1) % step != 0 || (is_dense && (*is_dense)[static_cast<std::size_t>(l)])) {
             layer.ffn = DenseFfnSpec{config.dim("intermediate_size", default_dense_dim)};
         } else {
             layer.ffn = moe;
@@ -106,21 +89,9 @@ std::vector<TensorPart> qwen3_vl_parts(const ModelSpec& spec, const DenseTensor&
 // hidden_dim, 2 * ffn_dim) and down_proj (n_experts, ffn_dim, hidden_dim), or as
 // transformers 5 holds them.
 ExpertParts qwen3_vl_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    const ExpertGrid& g = spec.experts;
     const std::string p = layer_prefix(layer) + "mlp.experts.";
-    if (spec.safetensors.fused_experts) return in_language_model(spec, fused_expert(spec, p, expert));
-    const std::int64_t both = 2 * g.ffn_dim;
-    ExpertParts parts;
-    for (const std::int64_t i : {0, 1}) {
-        parts.matrices[static_cast<std::size_t>(i)] = {p + "gate_up_proj",
-                                                       {g.n_experts, g.hidden_dim, both},
-                                                       expert * g.hidden_dim * both + i * g.ffn_dim,
-                                                       1,
-                                                       both};
-    }
-    parts.matrices[2] = {
-        p + "down_proj", {g.n_experts, g.ffn_dim, g.hidden_dim}, expert * g.ffn_dim * g.hidden_dim, g.hidden_dim, 1};
-    return in_language_model(spec, std::move(parts));
+    const bool fused = spec.safetensors.fused_experts;
+    return in_language_model(spec, fused ? fused_expert(spec, p, expert) : transposed_expert(spec, p, expert));
 }
 
 void look_at_qwen3_vl(const Checkpoint& checkpoint, ModelSpec& spec) {

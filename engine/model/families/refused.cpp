@@ -27,12 +27,7 @@ constexpr std::array kRefused = {
     RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},
     RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},
     RefusedFamily{&messages::a_decay_of_each_channel, {"KimiLinearForCausalLM", "kimi_linear", "kimi-linear"}},
-    RefusedFamily{&messages::chunked_attention,
-                  {"Llama4ForCausalLM", "Llama4ForConditionalGeneration", "llama4", "llama4_text"}},
-    RefusedFamily{&messages::values_of_another_size,
-                  {"MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "mimo_v2_flash", "mimo2"}},
-    RefusedFamily{&messages::gates_of_whole_heads,
-                  {"Step3p5ForCausalLM", "Step3p7ForConditionalGeneration", "step3p5", "step35"}},
+    RefusedFamily{&messages::projections_of_several_machines, {"MiMoV2ForCausalLM", "mimo_v2"}},
     RefusedFamily{&messages::lightning_attention,
                   {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax", "minimax-01"}},
 };

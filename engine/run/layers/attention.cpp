@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace offstage::engine {
 namespace {
 
 void add_bias(const StepContext& step, const float* bias, std::int64_t width, float* x) {
     if (bias != nullptr) step.device.submit(ops::AddBias{bias, step.n_tokens, width, x});
+}
+
+// Of queries from token p on, and the first token behind it whose queries have another.
+struct QueryFactor {
+    float factor = 1;
+    std::int64_t end = 0;
+};
+QueryFactor factor_at(const QueryGrowth& growth, std::int64_t p) {
+    const std::int64_t contexts = (p + growth.ahead) / growth.context;
+    return {static_cast<float>(1 + growth.beta * std::log1p(static_cast<double>(contexts))),
+            (contexts + 1) * growth.context - growth.ahead};
 }
 
 // Projects the heads' outputs and adds them to the residual stream.
@@ -28,7 +40,10 @@ class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
                           std::int64_t layer, KvLayout::Place place, std::size_t rotation)
-        : place_(place), rotation_(rotation), turns_first_(attention.qk_norm == QkNorm::kTurnedHead) {
+        : place_(place),
+          rotation_(rotation),
+          turns_first_(attention.qk_norm == QkNorm::kTurnedHead),
+          growth_(attention.growth) {
         const auto norm_of = [&](const float* weight, std::int64_t dim) {
             return NormWeights{kernels::NormKind::kRms, weight, nullptr, dim, attention.qk_norm_eps};
         };
@@ -55,16 +70,15 @@ class GroupedQueryAttention final : public AttentionModule {
         op_.output_bias = weights.vector(TensorRole::kAttentionOutputBias, layer);
         const OutputRule rule = output_rule(spec, weights, layer);
         if (rule.norm.weight != nullptr) op_.output_norm = rule.norm;
-        op_.factor = rule.factor;
+        op_.factor = rule.factor * attention.value_scale;
     }
 
     static std::int64_t workspace(const ModelSpec& spec, std::int64_t layer) {
         const kernels::AttentionShape shape = spec.attention_shape(layer);
-        const bool gated =
-            std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(layer)].attention).output_gate;
-        return WorkspacePieces::rounded(shape.qkv_width()) +
-               (gated ? 2 : 1) * WorkspacePieces::rounded(shape.output_width()) +
-               WorkspacePieces::rounded(spec.hidden_dim);
+        const auto& gqa = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(layer)].attention);
+        const std::int64_t n_gates = !gqa.output_gate ? 0 : gqa.head_gates ? shape.n_heads : shape.output_width();
+        return WorkspacePieces::rounded(shape.qkv_width()) + WorkspacePieces::rounded(shape.output_width()) +
+               WorkspacePieces::rounded(n_gates) + WorkspacePieces::rounded(spec.hidden_dim);
     }
 
     void fetch_keys(const StepContext& step) const override {
@@ -88,9 +102,11 @@ class GroupedQueryAttention final : public AttentionModule {
         op.qkv = pieces.take(op.shape.qkv_width());
         op.attended = pieces.take(op.shape.output_width());
         op.projected = pieces.take(norm.dim);
-        if (op.output_gate.data != nullptr) op.gate = pieces.take(op.shape.output_width());
+        if (op.output_gate.data != nullptr) op.gate = pieces.take(op.output_gate.n_rows);
         if (turns_first_) {
             run_turning_first(step.device, op);
+        } else if (growth_.beta != 0) {
+            run_growing(step.device, op);
         } else {
             step.device.submit(op);
         }
@@ -107,9 +123,51 @@ class GroupedQueryAttention final : public AttentionModule {
         op.for_each_output(submit);
     }
 
+    // What multiplies queries may as well multiply the scores. Rows with different factors
+    // attend one after the other.
+    void run_growing(Backend& device, ops::GroupedAttention op) const {
+        const AttentionSegment& first = op.segments[0];
+        const QueryFactor common = factor_at(growth_, first.past);
+        const bool is_common = std::all_of(op.segments.begin(), op.segments.end(), [&](const AttentionSegment& s) {
+            const QueryFactor own = factor_at(growth_, s.past);
+            return own.factor == common.factor && s.past + s.n_tokens <= own.end;
+        });
+        if (is_common) {
+            op.shape.scale *= common.factor;
+            device.submit(op);
+            return;
+        }
+        const auto submit = [&](const auto& part) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(part)>, ops::Attend>) {
+                attend_growing(device, part);
+            } else {
+                device.submit(part);
+            }
+        };
+        op.for_each(submit);
+    }
+    void attend_growing(Backend& device, const ops::Attend& op) const {
+        for (const AttentionSegment& segment : op.segments) {
+            for (std::int64_t t = 0; t < segment.n_tokens;) {
+                const auto [factor, behind] = factor_at(growth_, segment.past + t);
+                AttentionSegment piece = segment;
+                piece.first_row += t;
+                piece.past += t;
+                piece.n_tokens = std::min(segment.n_tokens, behind - segment.past) - t;
+                piece.device_past = nullptr;  // the segment's
+                ops::Attend attend = op;
+                attend.shape.scale *= factor;
+                attend.segments = {&piece, 1};
+                device.submit(attend);
+                t += piece.n_tokens;
+            }
+        }
+    }
+
     const KvLayout::Place place_;
     const std::size_t rotation_;
     const bool turns_first_;
+    const QueryGrowth growth_;
     ops::GroupedAttention op_;  // but for what a step has
 };
 
@@ -226,16 +284,14 @@ class LatentAttention final : public AttentionModule {
     }
 
     void grow_queries(Backend& device, const KvStep& kv, float* q) const {
-        const auto& [beta, context] = spec_.growth;
-        if (beta == 0) return;
+        if (spec_.growth.beta == 0) return;
         const std::int64_t width = spec_.n_heads * spec_.query_dim();
         for (const AttentionSegment& segment : kv.segments) {
             for (std::int64_t t = 0; t < segment.n_tokens;) {
-                const std::int64_t contexts = (segment.past + t) / context;
-                const std::int64_t end = std::min(segment.n_tokens, (contexts + 1) * context - segment.past);
-                const double factor = 1 + beta * std::log1p(static_cast<double>(contexts));
+                const auto [factor, behind] = factor_at(spec_.growth, segment.past + t);
+                const std::int64_t end = std::min(segment.n_tokens, behind - segment.past);
                 float* const first = q + (segment.first_row + t) * width;
-                if (contexts > 0) device.submit(ops::Scale{static_cast<float>(factor), (end - t) * width, first});
+                if (factor != 1) device.submit(ops::Scale{factor, (end - t) * width, first});
                 t = end;
             }
         }

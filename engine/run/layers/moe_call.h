@@ -31,10 +31,18 @@ struct MoeCall {
     void normalise() const {
         if (norm.dim > 0) step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
     }
+    // What the experts read, once weigh_inputs() was submitted.
+    const float* expert_inputs() const { return router.weighs_inputs ? step.further : step.normalised; }
+    // Behind the router, whose weights these are.
+    void weigh_inputs(float* weights) const {
+        if (!router.weighs_inputs) return;
+        step.device.submit(ops::WeighInputs{step.normalised, weights, step.n_tokens, step.hidden_dim, step.further});
+    }
     // Whether one token's operations, if the device has all its experts, are those of
     // ops::DecodeExperts.
     bool is_plain() const {
-        return (!shared || shared.is_plain()) && sum == step.x && router.norm.weight == nullptr && norm.dim > 0;
+        return (!shared || shared.is_plain()) && sum == step.x && router.norm.weight == nullptr && norm.dim > 0 &&
+               !router.weighs_inputs;
     }
     void compute_shared() const {
         if (!shared) return;

@@ -12,7 +12,8 @@ namespace offstage::engine {
 struct RouterWeights {
     kernels::RouterSpec spec;
     kernels::RouterArrays arrays;
-    NormWeights norm;  // of its input; without weights it reads the experts' input
+    NormWeights norm;            // of its input; without weights it reads the experts' input
+    bool weighs_inputs = false;  // MoeSpec::weighs_inputs
 
     // The router's input in this step; valid until StepContext::further is overwritten.
     const float* input(const StepContext& step) const {
@@ -25,10 +26,12 @@ struct RouterWeights {
 // moe_layer counts the layers with experts.
 inline RouterWeights router_of(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t moe_layer) {
     const std::int64_t layer = spec.layer_of(moe_layer);
-    return {spec.layers[static_cast<std::size_t>(layer)].moe()->router,
+    const MoeSpec& moe = *spec.layers[static_cast<std::size_t>(layer)].moe();
+    return {moe.router,
             {weights.vector(TensorRole::kRouter, layer), weights.vector(TensorRole::kSelectionBias, layer),
              weights.vector(TensorRole::kExpertScale, layer)},
-            rms_norm_of(spec, weights, TensorRole::kRouterNorm, layer)};
+            rms_norm_of(spec, weights, TensorRole::kRouterNorm, layer),
+            moe.weighs_inputs};
 }
 
 }  // namespace offstage::engine

@@ -240,6 +240,21 @@ void check_soft_cap_and_clear(Backend& backend, const Promise&) {
     }
 }
 
+void check_weighted_inputs(Backend& backend, const Promise&) {
+    for (const auto& [n, dim] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 64}, {17, 301}, {5, 1000}}) {
+        const OnDevice<float> x(backend, random_floats(n * dim, 4));
+        const OnDevice<float> weights(backend, random_floats(n, 5));
+        const OnDevice<float> out(backend, random_floats(n * dim, 6));
+        backend.submit(ops::WeighInputs{x.data(), weights.data(), n, dim, out.data()});
+        const std::vector<float> got = out.download(), left = weights.download();
+        for (std::int64_t i = 0; i < n * dim; ++i) {
+            const auto at = static_cast<std::size_t>(i), row = static_cast<std::size_t>(i / dim);
+            QCOMPARE(got[at], weights.host()[row] * x.host()[at]);
+            QCOMPARE(left[row], 1.0f);
+        }
+    }
+}
+
 // The same as with weights of 1, to the bit.
 void check_norms_without_weights(Backend& backend, const Promise&) {
     for (const std::int64_t dim : {5, 64, 301, 9004}) {
@@ -301,12 +316,15 @@ void check_add_gated(Backend& backend, const Promise&) {
 }
 
 void check_multiply_sigmoid(Backend& backend, const Promise&) {
-    for (const std::int64_t n : {1, 7, 1000, 100'003}) {
-        const OnDevice<float> x(backend, random_floats(n, 4)), gate(backend, random_floats(n, 5, 8.0f));
-        backend.submit(ops::MultiplySigmoid{gate.data(), n, x.data()});
+    for (const auto& [n_gates, n_alike] :
+         {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 1}, {1000, 1}, {100'003, 1}, {3, 5}, {12, 128}, {301, 24}}) {
+        const std::int64_t n = n_gates * n_alike;
+        const OnDevice<float> x(backend, random_floats(n, 4)), gate(backend, random_floats(n_gates, 5, 8.0f));
+        backend.submit(ops::MultiplySigmoid{gate.data(), n, x.data(), n_alike});
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) {
-            const double want = double{x.host()[i]} / (1 + std::exp(-double{gate.host()[i]}));
+            const double own = double{gate.host()[i / static_cast<std::size_t>(n_alike)]};
+            const double want = double{x.host()[i]} / (1 + std::exp(-own));
             QVERIFY(std::abs(double{got[i]} - want) <= 1e-6 * std::abs(want) + 1e-30);
         }
     }
@@ -323,6 +341,7 @@ std::vector<Check> dense_checks() {
             {"add", check_add},
             {"scale_and_clamp", check_scale_and_clamp},
             {"soft_cap_and_clear", check_soft_cap_and_clear},
+            {"weighted_inputs", check_weighted_inputs},
             {"norms_without_weights", check_norms_without_weights},
             {"add_gated", check_add_gated},
             {"multiply_heads", check_multiply_heads},
