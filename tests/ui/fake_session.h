@@ -22,7 +22,7 @@ struct Script {
     std::vector<std::string> thinkingChoices;
     engine::ModelDefaults advised;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
-    int tokensPerStep = 1;  // above 1: all but the first of a step are drafted
+    int tokensPerStep = 1;          // above 1: all but the first of a step are drafted
     // 0: as fast as the machine can. Where a busy machine was late, the next tokens come
     // at most a third faster than this, not at once.
     double tokensPerSecond = 0;

@@ -325,9 +325,9 @@ class TestChatController : public QObject {
         QVERIFY(f.settled());
         QVERIFY(figuresText(*f.last().figures).endsWith(QStringLiteral(" · 1.67 tokens a step")));
         const AnswerFigures& figures = *f.last().figures;
-        QCOMPARE(draftsText(figures.drafted, figures.accepted, figures.tokensPerStep, figures.moreExperts),
-                 QStringLiteral(
-                     "Drafts: 4 of 6 tokens were right, 1.67 tokens a step; steps called 12.5 % more experts."));
+        QCOMPARE(
+            draftsText(figures.drafted, figures.accepted, figures.tokensPerStep, figures.moreExperts),
+            QStringLiteral("Drafts: 4 of 6 tokens were right, 1.67 tokens a step; steps called 12.5 % more experts."));
         QVERIFY(draftsText(0, 0, 1, 0).isEmpty());
         QVERIFY(!figuresText({}).contains(QStringLiteral("step")));
     }

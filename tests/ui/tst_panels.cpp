@@ -528,7 +528,8 @@ class TestPanels : public QObject {
         QVERIFY(more > 0);
         QVERIFY2(hiddenOf(*b.dispatch).endsWith(draftsText(2, 2, 3, more)), qPrintable(hiddenOf(*b.dispatch)));
         showMeanOf(*b.dispatch, 16);
-        QVERIFY(hiddenOf(*b.dispatch).contains(QRegularExpression(QStringLiteral("Drafts: [0-9]+ of 3[02] tokens were right"))));
+        QVERIFY(hiddenOf(*b.dispatch)
+                    .contains(QRegularExpression(QStringLiteral("Drafts: [0-9]+ of 3[02] tokens were right"))));
     }
 
     // CORM's table 3, for the tokens of the bars.
