@@ -147,7 +147,7 @@ Plan LoadedModel::plan_within_memory(Measurements& measurements, const LoadProgr
     };
     if (prediction_layer() == nullptr || request.drafts == DraftMode::kAlways) return plan();
     const std::vector<Message> notes = summary_.notes;
-    Message why = messages::prediction_layer_needs_room();
+    Message why = messages::prediction_layer_needs_room;
     try {
         Plan with = plan();
         if (with.n_in(Place::kDisk) == 0) return with;

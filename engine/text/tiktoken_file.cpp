@@ -35,11 +35,11 @@ std::string known_pattern(const JsonPart& root) {
 // Nothing when `text` is no base64.
 std::optional<std::string> from_base64(std::string_view text) {
     static const std::array<int, 256> kValues = [] {
-        constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         std::array<int, 256> values;
         values.fill(-1);
-        for (std::size_t i = 0; i < kDigits.size(); ++i) {
-            values[static_cast<unsigned char>(kDigits[i])] = static_cast<int>(i);
+        for (std::size_t i = 0; i < kBase64.size(); ++i) {
+            values[static_cast<unsigned char>(kBase64[i])] = static_cast<int>(i);
         }
         return values;
     }();
