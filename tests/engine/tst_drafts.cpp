@@ -649,6 +649,19 @@ class TestDrafts : public QObject {
         QVERIFY(!policy.probes(Drafter::kLayer));
     }
 
+    // One step that other work disturbed does not end drafts that pay.
+    void disturbedStep_isMeasuredAgain() {
+        Play play;
+        play.chance = 0.9;
+        play.drafted_us = 1000;
+        play.steps(5);  // the first draft
+        QVERIFY(play.n_drafted > 0);
+        play.drafted_us = 10;
+        play.steps(200);
+        play.steps(100);
+        QVERIFY2(play.n_drafted > 200, qPrintable(QString::number(play.n_drafted)));
+    }
+
     // ---- the model's own layer
     void prediction_isThatOfTheReference_data() {
         QTest::addColumn<QString>("model");
