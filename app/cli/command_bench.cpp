@@ -162,6 +162,7 @@ nlohmann::ordered_json to_json(const engine::BenchResult& r, const engine::Model
     for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
     if (r.drafts) {
         json["drafts"] = drafts_json(r.drafts->drafts);
+        json["drafts"].erase("more_experts");  // not counted there
         ADD_FIELDS(json["drafts"], *r.drafts, tokens_per_s, plain_tokens_per_s);
     }
     return json;

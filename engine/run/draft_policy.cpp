@@ -63,7 +63,11 @@ bool DraftPolicy::probes(Drafter drafter) const {
 // of the nearest number that was.
 double DraftPolicy::step_us(std::size_t n_drafted, double plain_us, const Observed& observed) const {
     const auto& times = observed.times;
-    const auto known = [&](std::size_t n) { return times[n].n > 0 && n_steps_ - times[n].last_step <= kTimesLast; };
+    // Few times, which other work may have disturbed, are soon added to.
+    const auto known = [&](std::size_t n) {
+        const std::int64_t lasts = times[n].n < kFewestTimes ? kProbeSteps : kTimesLast;
+        return times[n].n > 0 && n_steps_ - times[n].last_step <= lasts;
+    };
     std::size_t nearest = 0;
     for (std::size_t n = 1; n <= kMostDrafted; ++n) {
         const auto distance = [&](std::size_t other) {

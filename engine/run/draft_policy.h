@@ -20,7 +20,7 @@ namespace offstage::engine {
 //   begins to repeat its prompt. The others make a draft for that every kProbeSteps;
 // - the times of steps with 0, 1, 2 ... drafted tokens, the drafter's own among them,
 //   medians of the last ones. A number that was not tried is estimated from one that was;
-//   times that are old are measured again, which costs a few steps in kTimesLast.
+//   few or old times are measured again, which costs a few steps in kTimesLast.
 // No choice changes a result. One thread, the engine's; lives as long as the model.
 class DraftPolicy {
   public:

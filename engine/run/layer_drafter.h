@@ -20,15 +20,15 @@ namespace offstage::engine {
 class ModelRuntime;
 
 // Drafts by the model's own layer that predicts further tokens (PredictionLayer), for one
-// conversation at a time. The layer has a Forward and a KV cache of its own on the model's
-// device; its experts stay in RAM, in the file's format.
+// conversation at a time. The layer has a Forward and a KV cache of its own on the
+// model's device; its experts stay in RAM, in the file's format.
 //
-// An entry of its KV cache is of a token's state and the token behind it. Entries are made
-// of the model's own states: after each step of a prompt, and of decode in one step before
-// the next draft. Those of a draft, which are made of the layer's own states, are taken
-// back when it ends. Tokens that no step of this model computed (a conversation read from
-// a disk) have no entry, nor have those of prompts up to kSmallestStep, whose states the
-// model's last layer does not compute: the layer then sees less, and guesses worse.
+// An entry of its KV cache is of a token's state and the token behind it, made of the
+// model's own states: after each step of a prompt, and of decode before the next draft.
+// Those of a draft, of the layer's own states, are taken back when it ends. Tokens that
+// no step of this model computed (a conversation read from a disk) have no entry, nor
+// have those of prompts up to kSmallestStep, whose states the model's last layer does
+// not compute: the layer then sees less, and guesses worse. A full cache begins anew.
 //
 // Nothing here changes a result of the model's. One thread, the engine's.
 class LayerDrafter {
@@ -54,8 +54,8 @@ class LayerDrafter {
     // A drafted token of the last step is the sequence's.
     void accept(const KvSequence& sequence, TokenId token);
 
-    // The tokens that probably follow the sequence's and `next`, which no step has computed
-    // yet. Returns how many there are: all, or none.
+    // The tokens that probably follow the sequence's and `next`, which no step has
+    // computed yet. Returns how many there are: all, or none.
     std::size_t draft(TokenId next, std::span<TokenId> draft);
 
     // For tests: the layer's logits behind the last of these tokens, each with a state of

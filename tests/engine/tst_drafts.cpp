@@ -662,6 +662,19 @@ class TestDrafts : public QObject {
         QVERIFY(!policy.probes(Drafter::kLayer));
     }
 
+    // One step that other work disturbed does not end drafts that pay.
+    void disturbedStep_isMeasuredAgain() {
+        Play play;
+        play.chance = 0.9;
+        play.drafted_us = 1000;
+        play.steps(5);  // the first draft
+        QVERIFY(play.n_drafted > 0);
+        play.drafted_us = 10;
+        play.steps(200);
+        play.steps(100);
+        QVERIFY2(play.n_drafted > 200, qPrintable(QString::number(play.n_drafted)));
+    }
+
     // ---- the model's own layer
     void prediction_isThatOfTheReference_data() {
         QTest::addColumn<QString>("model");
@@ -788,6 +801,32 @@ class TestDrafts : public QObject {
         QCOMPARE(nHeld(drafting), 0);
     }
 
+    // Budgets that become smaller and larger leave the layer where it is.
+    void replan_withTheLayer() {
+        for (const char* const name : kPredicting) {
+            LoadRequest load = onCard(predicting(name), 100, DraftMode::kAlways);
+            LocalSession plain, drafting;
+            openSessions(load, {&drafting});
+            load.drafts = DraftMode::kOff;
+            openSessions(load, {&plain});
+            const std::uint64_t all = drafting.model()->plan().vram_bytes();
+            const std::uint64_t without = all - drafting.model()->plan().expert_bytes;
+            GenerationRequest one = asked(0, 40, 0);
+            for (const std::uint64_t vram : {without + (all - without) / 2, all}) {
+                ReplanRequest request;
+                request.vram_bytes = vram;
+                drafting.replan(request);
+                drafting.wait_for_plan();
+                drafting.advance({});
+                QCOMPARE(drafting.replans().back().state, ReplanState::kDone);
+                QCOMPARE(drafting.model()->plan().budget.vram_bytes, vram);
+                const GenerationResult expected = plain.generate(one, {}, {}), got = drafting.generate(one, {}, {});
+                QVERIFY2(difference(got, expected).isEmpty(), qPrintable(difference(got, expected)));
+                one.prompt_ids = joined(joined(one.prompt_ids, expected.tokens), someText(9, 5));
+            }
+        }
+    }
+
     // Without drafts nothing of the layer is loaded; with them its bytes are planned and
     // counted.
     void predictionLayer_isCounted() {
@@ -830,6 +869,25 @@ class TestDrafts : public QObject {
         const auto always = opened(load, DraftMode::kAlways);
         QVERIFY(always->layer_drafter() != nullptr);
         QVERIFY(always->plan().n_in(Place::kDisk) > 0);
+    }
+
+    // The least memory that the model fits in: the layer is left out, unless it must be
+    // there.
+    void noRoomForTheLayer_isLeftOut() {
+        LoadRequest load = onCard(predicting("glm4_moe_groups_f32"), 100);
+        const std::uint64_t step = load.vram_bytes / 64;
+        const auto error = [&](DraftMode mode) {
+            return offstage::tests::error_of([&] { static_cast<void>(opened(load, mode)); });
+        };
+        for (load.vram_bytes = step; error(DraftMode::kOff).has_value();) load.vram_bytes += step;
+        const auto loaded = opened(load, DraftMode::kAuto);
+        QVERIFY(loaded->layer_drafter() == nullptr);
+        QVERIFY(std::ranges::any_of(loaded->summary().notes, [](const Message& note) {
+            return note.english().starts_with("The layer that predicts further tokens is left out: ");
+        }));
+        const auto refused = error(DraftMode::kAlways);
+        QVERIFY(refused.has_value());
+        QCOMPARE(static_cast<int>(refused->kind()), static_cast<int>(ErrorKind::kOutOfMemory));
     }
 
     // A file that lacks a part of the layer is loaded without it, with a note.

@@ -1,8 +1,9 @@
 // GLM-4.5 to 4.7 (transformers: models/glm4_moe): leading dense layers, a shared expert,
-// sigmoid scores with a bias for the choice, rotary positions on a part of each head. The
-// layers behind the last one predict: prediction_layer.h. Solar Open (models/solar_open) is
-// the same without dense layers and norms of queries and keys. GLM-4.5V (models/glm4v_moe)
-// sees with a tower beside GLM-4.5; of text all three of its positions are one.
+// sigmoid scores with a bias for the choice, rotary positions on a part of each head;
+// layers behind the last one predict (prediction_layer.h). Solar Open (models/solar_open)
+// is the same without dense layers and norms of queries and keys. GLM-4.5V
+// (models/glm4v_moe) sees with a tower beside GLM-4.5; of text all three of its positions
+// are one.
 
 #include "engine/model/families/family.h"
 
