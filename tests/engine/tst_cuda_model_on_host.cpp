@@ -136,7 +136,7 @@ class TestCudaModelOnHost : public QObject {
         QTest::addColumn<QString>("name");
         for (const char* const name :
              {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32", "hunyuan_moe_bf16", "mistral4_bf16",
-              "nemotron_h_odd_f32", "llama4_bf16", "llama4_odd_f32", "mimo_v2_flash_odd_f32", "step3p7_odd_f32"}) {
+              "nemotron_h_odd_f32", "llama4_odd_f32", "mimo_v2_flash_odd_f32", "step3p7_odd_f32"}) {
             QTest::newRow(name) << QString(name);
         }
     }
@@ -160,7 +160,9 @@ class TestCudaModelOnHost : public QObject {
                                                floatsOf(last[QLatin1String("logits")].toArray()[row].toArray()));
             QVERIFY2(error < most, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
         };
-        const std::size_t n = std::min<std::size_t>(20, tokens.size() - 10);
+        // Across the borders of chunks.
+        const std::size_t n =
+            name.startsWith(QStringLiteral("llama4")) ? 126 : std::min<std::size_t>(20, tokens.size() - 10);
         step(whole, 0, n);
         KvSequence other = whole.fork();
         step(whole, n, 1);

@@ -752,6 +752,36 @@ class TestModelConfig : public QObject {
         QVERIFY(c.layers[0].moe() == nullptr && c.layers[1].moe()->selection_bias);
     }
 
+    // Step-3.5-Flash: lists have values for layers that predict further tokens, too.
+    void step_layers_are_as_published() {
+        const ModelSpec c = engine::parse_model_spec(
+            R"({"architectures": ["Step3p5ForCausalLM"], "model_type": "step3p5", "hidden_size": 4096,
+            "num_hidden_layers": 5, "num_attention_heads": 64, "num_attention_groups": 8, "head_dim": 128,
+            "attention_other_setting": {"attention_type": "sliding_attention", "num_attention_heads": 96,
+            "num_attention_groups": 8, "head_dim": 128}, "layer_types": ["full_attention", "sliding_attention",
+            "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"],
+            "rope_theta": [5000000.0, 10000.0, 10000.0, 10000.0, 5000000.0, 10000.0],
+            "partial_rotary_factors": [0.5, 1.0, 1.0, 1.0, 0.5, 1.0], "rope_scaling": {"rope_type": "llama3",
+            "factor": 2.0, "original_max_position_embeddings": 131072, "low_freq_factor": 1.0,
+            "high_freq_factor": 32.0}, "sliding_window": 512, "moe_layers_enum": "3,4,5", "moe_num_experts": 288,
+            "moe_top_k": 8, "moe_intermediate_size": 1280, "share_expert_dim": 1280, "intermediate_size": 11264,
+            "moe_router_scaling_factor": 3.0, "swiglu_limits": [0.0, 0.0, 0.0, 0.0, 7, 0.0],
+            "swiglu_limits_shared": [0.0, 0.0, 0.0, null, 16, 0.0], "max_position_embeddings": 262144,
+            "vocab_size": 128896})",
+            "config.json");
+        const auto& whole = std::get<engine::GroupedQuerySpec>(c.layers[4].attention);
+        const auto& windowed = std::get<engine::GroupedQuerySpec>(c.layers[1].attention);
+        QVERIFY(whole.n_heads == 64 && windowed.n_heads == 96 && whole.n_kv_heads == 8 && windowed.n_kv_heads == 8);
+        QVERIFY(whole.window == 0 && windowed.window == 512 && whole.head_gates && whole.output_gate);
+        QVERIFY(whole.rope.dim == 64 && whole.rope.theta == 5e6 && !whole.rope.frequency_scale.empty());
+        QVERIFY(windowed.rope.dim == 128 && windowed.rope.theta == 1e4 && windowed.rope.frequency_scale.empty());
+        QCOMPARE(c.experts.n_layers, 2);
+        QCOMPARE(c.layer_of(0), 3);
+        QVERIFY(c.experts.limit(0) > 1e30f && c.experts.limit(1) == 7);
+        QVERIFY(c.layers[3].network_limit > 1e30f && c.layers[4].network_limit == 16);
+        QCOMPARE(c.layers[3].moe()->router.scale, 3.0f);
+    }
+
     // A model beside a tower for images is what its text_config says.
     void mistral3_is_mistral4_or_refused() {
         const QByteArray text = R"("model_type": "%", "hidden_size": 64, "num_hidden_layers": 2,

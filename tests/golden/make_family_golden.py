@@ -381,10 +381,10 @@ CASES = {
         "llama4", torch.float32,
         dict(hidden_size=28, head_dim=10, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=4,
              num_local_experts=5, num_experts_per_tok=1, intermediate_size=12, intermediate_size_mlp=20,
-             attention_chunk_size=None, use_qk_norm=False, no_rope_layers=[0, 1, 1, 0], moe_layers=[0, 3],
+             attention_chunk_size=64, use_qk_norm=False, no_rope_layers=[0, 1, 1, 0], moe_layers=[0, 3],
              floor_scale=7, attn_scale=0.3, attention_bias=True, tie_word_embeddings=True, rms_norm_eps=1e-3,
-             rope_parameters=dict(rope_type="default", rope_theta=100.0)),
-        dict(longest=40, prompt=30)),
+             max_position_embeddings=256, rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict(longest=140, prompt=130)),
     # For its GGUF file: of chunks, growth and norms that has what llama.cpp takes for all.
     "llama4_plain_bf16": (
         "llama4", torch.bfloat16,

@@ -18,9 +18,9 @@ inline std::vector<ExpertSpec> all_expert_specs() {
     specs[3].activation = specs[4].activation = Activation::kClamped;
     specs[4].limit = 0.3f;
     specs[4].alpha = 2.5f;
-    specs[5].activation = Activation::kReluSquared;
-    specs[6].activation = Activation::kSiluCapped;
-    specs[6].limit = 0.2f;
+    specs[5].activation = Activation::kSiluCapped;
+    specs[5].limit = 0.2f;
+    specs[6].activation = Activation::kReluSquared;
     return specs;
 }
 
