@@ -174,6 +174,31 @@ void configure_deepseek2(GgufConfig& c) {
     }
 }
 
+void configure_deepseek32(GgufConfig& c) {
+    configure_deepseek2(c);
+    c.take("index_n_heads", "attention.indexer.head_count");
+    c.take("index_head_dim", "attention.indexer.key_length");
+    c.take("index_topk", "attention.indexer.top_k");
+}
+
+// Files of GLM-5.2 from before llama.cpp wrote which layers share a choice: those of its
+// context share it as that model does.
+void configure_glm_dsa(GgufConfig& c) {
+    configure_deepseek32(c);
+    const std::string key = c.key("attention.indexer.types");
+    const std::span<const std::int64_t> is_own = c.metadata().integers(key);
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
+    if (c.metadata().has(key)) {
+        if (is_own.size() < n_layers) c.metadata().reject(key, messages::a_list_of_booleans(n_layers));
+        json types = json::array();
+        for (std::size_t l = 0; l < n_layers; ++l) types.push_back(is_own[l] != 0 ? "full" : "shared");
+        c.set("indexer_types", types, key);
+    } else if (c.metadata().integer(c.key("context_length"), 1, std::int64_t{1} << 40) >= 1 << 20) {
+        c.set("index_topk_freq", 4u);
+        c.set("index_skip_topk_offset", 3u);
+    }
+}
+
 void configure_glm4(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
@@ -403,6 +428,8 @@ std::span<const GgufFamily> gguf_families() {
                  kQwen35Names)),
         interleaved(row(kDeepseekMoe, "deepseek", configure_shared)),
         also(row(kDeepseekV3, "deepseek2", configure_deepseek2), "glm4moelite", kDeepseek2Names),
+        row(kDeepseekV32, "deepseek32", configure_deepseek32),
+        row(kGlmMoeDsa, "glm-dsa", configure_glm_dsa),
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),

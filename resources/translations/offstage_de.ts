@@ -4249,6 +4249,26 @@
         <comment>quantized_not_symmetric</comment>
         <translation>%1: enthält %2: Gewichte mit Nullpunkten oder mit Spalten in anderer Reihenfolge werden nicht gelesen; erwartet werden symmetrische, oder eine GGUF-Datei des Modells</translation>
     </message>
+    <message>
+        <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>
+        <comment>a_rank_of_queries</comment>
+        <translation>ein Rang: Aus den Queries dieses Rangs entstehen die eines Indexers</translation>
+    </message>
+    <message>
+        <source>no less than &quot;qk_rope_head_dim&quot; (%1)</source>
+        <comment>no_less_than_the_rotary_part</comment>
+        <translation>mindestens &quot;qk_rope_head_dim&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a letter F or S for each of %1 layers</source>
+        <comment>a_letter_for_each_layer</comment>
+        <translation>ein Buchstabe F oder S für jede von %1 Schichten</translation>
+    </message>
+    <message>
+        <source>an indexer of its own in the first layer</source>
+        <comment>an_indexer_in_the_first_layer</comment>
+        <translation>ein eigener Indexer in der ersten Schicht</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

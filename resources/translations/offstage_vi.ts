@@ -4249,6 +4249,26 @@
         <comment>quantized_not_symmetric</comment>
         <translation>%1: có %2: trọng số có điểm không, hoặc có các cột theo thứ tự khác, không đọc được; cần trọng số đối xứng, hoặc tệp GGUF của mô hình</translation>
     </message>
+    <message>
+        <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>
+        <comment>a_rank_of_queries</comment>
+        <translation>một hạng: query của bộ chỉ mục được tạo từ query có hạng này</translation>
+    </message>
+    <message>
+        <source>no less than &quot;qk_rope_head_dim&quot; (%1)</source>
+        <comment>no_less_than_the_rotary_part</comment>
+        <translation>không nhỏ hơn &quot;qk_rope_head_dim&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a letter F or S for each of %1 layers</source>
+        <comment>a_letter_for_each_layer</comment>
+        <translation>một chữ F hoặc S cho mỗi lớp trong %1 lớp</translation>
+    </message>
+    <message>
+        <source>an indexer of its own in the first layer</source>
+        <comment>an_indexer_in_the_first_layer</comment>
+        <translation>bộ chỉ mục riêng ở lớp đầu tiên</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -158,7 +158,7 @@ class TestQuantizedTensors : public QObject {
         QTest::addColumn<QString>("name");
         for (const char* const name :
              {"grouped_bf16", "qwen3_moe_bf16", "deepseek_v3_bf16", "glm4_moe_bf16", "minimax_m2_bf16",
-              "qwen3_5_moe_bf16", "gpt_oss_bf16", "nemotron_h_bf16", "qwen3_vl_moe_bf16"}) {
+              "qwen3_5_moe_bf16", "gpt_oss_bf16", "nemotron_h_bf16", "qwen3_vl_moe_bf16", "glm_moe_dsa_bf16"}) {
             QTest::newRow(name) << QString::fromLatin1(name);
         }
     }

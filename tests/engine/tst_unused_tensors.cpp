@@ -52,6 +52,10 @@ class TestUnusedTensors : public QObject {
         const QMap<QString, QString> known = {
             {QStringLiteral("deepseek_v3_bf16"),
              QStringLiteral("layers that predict further tokens 5 6720 model.layers.3.eh_proj.weight")},
+            {QStringLiteral("deepseek_v32_bf16"),
+             QStringLiteral("layers that predict further tokens 5 6720 model.layers.3.eh_proj.weight")},
+            {QStringLiteral("deepseek_v32_bf16.gguf"),
+             QStringLiteral("layers that predict further tokens 5 7040 blk.3.nextn.eh_proj.weight")},
             {QStringLiteral("glm4_moe_bf16"),
              QStringLiteral("layers that predict further tokens 5 9600 model.layers.3.eh_proj.weight")},
             {QStringLiteral("glm4_moe_lite_bf16"),

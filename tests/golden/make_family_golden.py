@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
+                          DeepseekV3ForCausalLM, DeepseekV32Config, DeepseekV32ForCausalLM, GlmMoeDsaConfig, GlmMoeDsaForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
                           ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4vMoeConfig, Glm4vMoeForConditionalGeneration, Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
@@ -39,6 +39,7 @@ SEQUENCES = (1, 5, 24)  # one token, a few, and the one whose routing and hidden
 PROMPT = 8              # the greedy answer continues the first tokens of the last sequence
 N_GREEDY = 64
 SMALLEST_ROUTER_MARGIN = 1e-4  # between the last chosen and the best other score (of experts, and of groups)
+SMALLEST_INDEXER_MARGIN = 1e-4  # between the scores of the last chosen key and of the best other
 SMALLEST_MIXER_MARGIN = 1e-2   # in the longest case, which is compared with bf16 products too
 SMALLEST_LOGIT_MARGIN = 1e-2   # between the two best tokens of a greedy step
 LARGEST_ENTROPY = 0.9          # of attention, as a share of the entropy of uniform attention
@@ -52,6 +53,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "qwen3_5_moe": (Qwen3_5MoeTextConfig, Qwen3_5MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
+           "deepseek_v32": (DeepseekV32Config, DeepseekV32ForCausalLM),
+           "glm_moe_dsa": (GlmMoeDsaConfig, GlmMoeDsaForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
            "dots1": (Dots1Config, Dots1ForCausalLM),
@@ -90,6 +93,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 # name: (family, dtype on disk, settings, how config.json is written)
 #   v4     as transformers 4 and the published checkpoints write it: rope_theta and rope_scaling, torch_dtype
 #   extra  further keys of the published checkpoints
+#   without  keys that they have not
 #   long   positions of LongRoPE beyond its first context, whatever the length: transformers 5.23 takes the short
 #          factors for them, the published modeling_phimoe.py the long ones
 #   mxfp4  experts in blocks of 32 weights of 4 bits with an exponent, as gpt-oss is published
@@ -216,6 +220,36 @@ CASES = {
              rms_norm_eps=1e-5, max_position_embeddings=256, num_nextn_predict_layers=0,
              rope_parameters=dict(rope_type="default", rope_theta=50000.0)),
         dict()),
+    "deepseek_v32_bf16": (
+        "deepseek_v32", torch.bfloat16,
+        dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, q_lora_rank=24,
+             kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=56,
+             moe_intermediate_size=16, n_routed_experts=12, num_experts_per_tok=4, n_shared_experts=1,
+             first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True,
+             index_n_heads=8, index_head_dim=16, index_topk=12, max_position_embeddings=3840,
+             rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=40, beta_fast=32, beta_slow=1,
+                                  mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=96)),
+        dict(v4=True, mtp=True, longest=40, prompt=30, without=("mlp_layer_types", "layer_types"),
+             extra=dict(scoring_func="sigmoid", topk_method="noaux_tc", num_nextn_predict_layers=1, **DEEPSEEK_EXTRA))),
+    "glm_moe_dsa_bf16": (
+        "glm_moe_dsa", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, q_lora_rank=20,
+             kv_lora_rank=24, qk_nope_head_dim=12, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=40,
+             moe_intermediate_size=16, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1,
+             first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True, index_n_heads=6,
+             index_head_dim=16, index_topk=11, indexer_types=["full", "shared", "full", "shared"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(longest=40, prompt=30)),
+    "glm_moe_dsa_odd_f32": (
+        "glm_moe_dsa", torch.float32,
+        dict(hidden_size=28, num_attention_heads=3, num_key_value_heads=3, num_hidden_layers=4, q_lora_rank=18,
+             kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, intermediate_size=36,
+             moe_intermediate_size=12, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
+             mlp_layer_types=["sparse", "dense", "sparse", "dense"], n_group=3, topk_group=2,
+             routed_scaling_factor=1.5, norm_topk_prob=False, index_n_heads=7, index_head_dim=10, index_topk=67,
+             index_topk_freq=2, index_skip_topk_offset=2, max_position_embeddings=256, rms_norm_eps=1e-4,
+             rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict(longest=100, prompt=90, without=("indexer_types",))),
     "qwen2_moe_bf16": (
         "qwen2_moe", torch.bfloat16,
         dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, num_experts=10,
@@ -526,6 +560,9 @@ def draw_weights(model: torch.nn.Module) -> None:
     attention and the router."""
     with torch.no_grad():
         for key, weight in model.named_parameters():
+            if key.endswith("indexer.k_norm.bias"):
+                weight.copy_(0.3 * torch.randn_like(weight))
+                continue
             if "norm" in key.split(".")[-2]:
                 middle = 1.6 if any(part in key for part in QK_NORMS) else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
@@ -620,6 +657,8 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
         elif config["model_type"].startswith("deepseek"):
             config.pop("head_dim", None)  # transformers 5 writes qk_rope_head_dim under this name too
     config.update(form.get("extra", {}))
+    for key in form.get("without", ()):
+        config.pop(key)
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
@@ -776,6 +815,10 @@ class Recorder:
 
     def __init__(self, model):
         self.model, self.routing, self.residual = model, {}, {}
+        self.indexers = [module for module in model.modules() if type(module).__name__.endswith("Indexer")]
+        self.indexer_margin = math.inf
+        for indexer in self.indexers:
+            indexer.forward = self.keep_margin(indexer.forward, indexer.index_topk)
         self.body = model.transformer if hasattr(model, "transformer") else model.model
         self.body = getattr(self.body, "language_model", self.body)
         self.layers = self.body.blocks if hasattr(self.body, "blocks") else self.body.layers
@@ -784,6 +827,26 @@ class Recorder:
             gate = self.gate_of(layer)
             if gate is not None:
                 gate.register_forward_hook(self.keep_routing(i))
+
+    def keep_margin(self, forward, index_topk: int):
+        """The indexer's forward pass, which looks at the scores that it chooses by."""
+        def wrapped(*inputs, **named):
+            topk = torch.Tensor.topk
+
+            def judged(scores, k, **options):
+                seen = (scores > -1e30).sum(-1)
+                order = scores.sort(-1, descending=True).values
+                if order.shape[-1] > index_topk:
+                    gaps = order[..., index_topk - 1] - order[..., index_topk]
+                    gaps = gaps[seen > index_topk]
+                    self.indexer_margin = min([self.indexer_margin, *gaps.tolist()])
+                return topk(scores, k, **options)
+            torch.Tensor.topk = judged
+            try:
+                return forward(*inputs, **named)
+            finally:
+                torch.Tensor.topk = topk
+        return wrapped
 
     @staticmethod
     def gate_of(layer):
@@ -877,6 +940,8 @@ def run(model, form: dict) -> tuple[dict, dict]:
         for _ in range(N_GREEDY if router_margin >= SMALLEST_ROUTER_MARGIN else 0):
             if logit_margin < SMALLEST_LOGIT_MARGIN:
                 break
+            if recorder.indexer_margin < SMALLEST_INDEXER_MARGIN:
+                break
             row = model(torch.tensor([sequence]), use_cache=False).logits[0, -1]
             best = row.topk(2)
             logit_margin = min(logit_margin, float(best.values[0] - best.values[1]))
@@ -886,13 +951,16 @@ def run(model, form: dict) -> tuple[dict, dict]:
     golden = {"cases": cases, "greedy": {"prompt": sequence[:prompt], "tokens": greedy},
               "smallest_router_margin": float(f"{router_margin:.3g}"),
               "smallest_logit_margin": float(f"{logit_margin:.3g}")}
-    figures = {"router": router_margin, "mixer": mixer, "logit": logit_margin, "entropy": entropy, "spread": spread,
+    if recorder.indexers:
+        golden["smallest_indexer_margin"] = float(f"{recorder.indexer_margin:.3g}")
+    figures = {"router": router_margin, "indexer": recorder.indexer_margin, "mixer": mixer, "logit": logit_margin, "entropy": entropy, "spread": spread,
                "tokens": len(set(greedy))}
     return golden, figures
 
 
 def is_sound(figures: dict) -> bool:
-    return (figures["router"] >= SMALLEST_ROUTER_MARGIN and figures["mixer"] >= SMALLEST_MIXER_MARGIN and figures["logit"] >= SMALLEST_LOGIT_MARGIN
+    return (figures["router"] >= SMALLEST_ROUTER_MARGIN and figures["indexer"] >= SMALLEST_INDEXER_MARGIN
+            and figures["mixer"] >= SMALLEST_MIXER_MARGIN and figures["logit"] >= SMALLEST_LOGIT_MARGIN
             and figures["entropy"] <= LARGEST_ENTROPY and figures["tokens"] >= FEWEST_TOKENS
             and 0.3 <= figures["spread"] <= 10)
 

@@ -7,12 +7,12 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::array kFamilies = {
-    &kMixtral,     &kQwen2Moe,         &kQwen3Moe,   &kQwen3Next, &kQwen35Moe,  &kQwen35MoeText,
-    &kDeepseekMoe, &kDeepseekV2,       &kDeepseekV3, &kOlmoe,     &kGlm4Moe,    &kGlm4MoeLite,
-    &kMinimaxM2,   &kPhiMoe,           &kPhimoe,     &kDbrx,      &kGraniteMoe, &kGraniteMoeShared,
-    &kGemma4,      &kGemma4Text,       &kGptOss,     &kDots1,     &kErnie45Moe, &kExaoneMoe,
-    &kBailingMoe2, &kGraniteMoeHybrid, &kLfm2Moe,    &kSarvamMoe, &kSolarOpen,  &kHunyuanMoe,
-    &kHy3,         &kMistral4,         &kNemotronH,  &kAfmoe,     &kGlm4vMoe,   &kQwen3VlMoe};
+    &kMixtral,    &kQwen2Moe,    &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
+    &kDeepseekV2, &kDeepseekV3,  &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
+    &kPhimoe,     &kDbrx,        &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
+    &kDots1,      &kErnie45Moe,  &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
+    &kSolarOpen,  &kHunyuanMoe,  &kHy3,        &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
+    &kQwen3VlMoe, &kDeepseekV32, &kGlmMoeDsa};
 
 }  // namespace
 

@@ -17,9 +17,7 @@ struct RefusedFamily {
 };
 
 constexpr std::array kRefused = {
-    RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV32ForCausalLM", "deepseek_v32", "deepseek32"}},
     RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV4ForCausalLM", "deepseek_v4", "deepseek4"}},
-    RefusedFamily{&messages::attention_by_an_indexer, {"GlmMoeDsaForCausalLM", "glm_moe_dsa", "glm-dsa"}},
     RefusedFamily{&messages::attention_by_an_indexer,
                   {"MiniMaxM3VLForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "minimax-m3"}},
     RefusedFamily{&messages::attention_by_an_indexer,
