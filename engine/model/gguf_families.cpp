@@ -259,6 +259,35 @@ void configure_minimax(GgufConfig& c) {
     c.take("rotary_dim", "rope.dimension_count");
 }
 
+void configure_minimax_m3(GgufConfig& c) {
+    configure_shared(c);
+    configure_weights(c);
+    c.take("rotary_dim", "rope.dimension_count");
+    c.take("dense_intermediate_size", "feed_forward_length");
+    if (c.config().contains("moe_intermediate_size")) {
+        c.set("intermediate_size", c.config()["moe_intermediate_size"], c.key("expert_feed_forward_length"));
+        const std::string shared = c.key("expert_shared_count");
+        c.set("shared_intermediate_size",
+              c.metadata().integer(shared, 1, 1024, 1) * c.config()["intermediate_size"].get<std::int64_t>(), shared);
+    }
+    c.take("index_n_heads", "attention.indexer.head_count");
+    c.take("index_head_dim", "attention.indexer.key_length");
+    c.take("index_block_size", "attention.indexer.block_size");
+    c.take("index_topk_blocks", "attention.indexer.top_k");
+    c.take("index_local_blocks", "attention.indexer.local_blocks");
+    // The dense layers attend to all keys.
+    json attention = json::array(), networks = json::array();
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();
+    const std::string key = c.key("leading_dense_block_count");
+    const std::int64_t n_dense = c.metadata().integer(key, 0, n_layers, 0);
+    for (std::int64_t l = 0; l < n_layers; ++l) {
+        attention.push_back(l < n_dense ? "full_attention" : "minimax_m3_sparse");
+        networks.push_back(l < n_dense ? "dense" : "sparse");
+    }
+    c.set("layer_types", attention, key);
+    c.set("mlp_layer_types", networks, key);
+}
+
 void configure_olmoe(GgufConfig& c) {
     configure_small(c);
     c.take("clip_qkv", "attention.clamp_kqv");
@@ -441,6 +470,7 @@ std::span<const GgufFamily> gguf_families() {
         row(kExaoneMoe, "exaone-moe", configure_exaone),
         row(kBailingMoe2, "bailingmoe2", configure_bailing2),
         row(kMinimaxM2, "minimax-m2", configure_minimax),
+        row(kMinimaxM3Text, "minimax-m3", configure_minimax_m3),
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),

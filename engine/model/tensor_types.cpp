@@ -91,7 +91,10 @@ bool is_of_prediction(std::string_view name) {
 UnusedTensors::Part part_of(std::string_view name, std::int64_t n_layers) {
     using Part = UnusedTensors::Part;
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
-    if (has("vision") || has("visual") || name.starts_with("v.") || name.starts_with("mm.")) return Part::kVision;
+    if (has("vision") || has("visual") || has("multi_modal_projector") || has("patch_merge_mlp") ||
+        name.starts_with("v.") || name.starts_with("mm.")) {
+        return Part::kVision;
+    }
     if (has("audio") || name.starts_with("a.")) return Part::kAudio;
     const std::int64_t layer = layer_in(name);
     if (name.starts_with("mtp.") || has(".mtp.") || has(".nextn.") || layer >= n_layers) {

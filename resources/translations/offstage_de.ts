@@ -4185,11 +4185,6 @@
         <translation>%1: %2 wird nicht unterstützt: Dafür braucht es %3, und das hat Offstage nicht</translation>
     </message>
     <message>
-        <source>attention to tokens that a learned indexer chooses</source>
-        <comment>attention_by_an_indexer</comment>
-        <translation>Attention auf Token, die ein gelernter Indexer auswählt</translation>
-    </message>
-    <message>
         <source>layers of Mamba-1</source>
         <comment>layers_of_mamba1</comment>
         <translation>Mamba-1-Schichten</translation>
@@ -4250,6 +4245,11 @@
         <translation>%1: enthält %2: Gewichte mit Nullpunkten oder mit Spalten in anderer Reihenfolge werden nicht gelesen; erwartet werden symmetrische, oder eine GGUF-Datei des Modells</translation>
     </message>
     <message>
+        <source>several residual streams that are mixed (hyper-connections), and keys that stand for several tokens</source>
+        <comment>hyper_connections</comment>
+        <translation>mehrere Residualströme, die gemischt werden (Hyper-Connections), und Schlüssel, die für mehrere Token stehen</translation>
+    </message>
+    <message>
         <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>
         <comment>a_rank_of_queries</comment>
         <translation>ein Rang: Aus den Queries dieses Rangs entstehen die eines Indexers</translation>
@@ -4263,6 +4263,11 @@
         <source>a letter F or S for each of %1 layers</source>
         <comment>a_letter_for_each_layer</comment>
         <translation>ein Buchstabe F oder S für jede von %1 Schichten</translation>
+    </message>
+    <message>
+        <source>as many as &quot;num_key_value_heads&quot;</source>
+        <comment>as_many_as_kv_heads</comment>
+        <translation>so viele wie &quot;num_key_value_heads&quot;</translation>
     </message>
     <message>
         <source>an indexer of its own in the first layer</source>

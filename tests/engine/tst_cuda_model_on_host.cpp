@@ -136,7 +136,7 @@ class TestCudaModelOnHost : public QObject {
         QTest::addColumn<QString>("name");
         for (const char* const name :
              {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32", "hunyuan_moe_bf16", "mistral4_bf16",
-              "nemotron_h_odd_f32", "glm_moe_dsa_odd_f32"}) {
+              "nemotron_h_odd_f32", "minimax_m3_odd_f32", "glm_moe_dsa_odd_f32"}) {
             QTest::newRow(name) << QString(name);
         }
     }

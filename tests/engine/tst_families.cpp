@@ -66,6 +66,8 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("hy3_bf16"),
                                QStringLiteral("mistral4_bf16"),
                                QStringLiteral("minimax_m2_bf16"),
+                               QStringLiteral("minimax_m3_bf16"),
+                               QStringLiteral("minimax_m3_odd_f32"),
                                QStringLiteral("phimoe_bf16"),
                                QStringLiteral("phimoe_longrope_f32"),
                                QStringLiteral("phimoe_longrope_long_f32"),
@@ -164,9 +166,9 @@ class TestFamilies : public QObject {
         const auto rows = [](const char* needs, const std::initializer_list<const char*>& names) {
             for (const char* const name : names) QTest::newRow(name) << QString::fromLatin1(needs);
         };
-        rows("attention to tokens that a learned indexer chooses",
-             {"DeepseekV4ForCausalLM", "deepseek_v4", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl",
-              "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp"});
+        rows("several residual streams that are mixed (hyper-connections), and keys that stand for several tokens",
+             {"DeepseekV4ForCausalLM", "deepseek_v4", "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration",
+              "qwen4_exp"});
         rows("experts whose size and choice differ between layers",
              {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});
         rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});

@@ -699,6 +699,30 @@ class TestModelConfig : public QObject {
         QCOMPARE(engine::kv_layout_of(glm, offstage::kernels::KvType::kBf16).groups[1].shape.n_layers, 21);
     }
 
+    // MiniMax-M3: three layers attend to all keys; each cached head of the others to 16
+    // blocks of 128.
+    void minimax_m3_chooses_blocks_for_each_cached_head() {
+        const ModelSpec c = engine::parse_synthetic("synthetic:minimax-m3").spec;
+        QVERIFY(c.attention_shape(2).top_k == 0 && c.indexer_shape(2).n_heads == 0 && c.layers[2].moe() == nullptr);
+        const kernels::AttentionShape shape = c.attention_shape(3), indexer = c.indexer_shape(3);
+        QVERIFY(shape.top_k == 2048 && shape.choice_block == 128 && shape.n_local_blocks == 1 && shape.n_choices == 4);
+        QVERIFY(indexer.n_heads == 4 && indexer.key_dim == 128 && indexer.rotary_dim == 64 && indexer.n_choices == 4);
+        QCOMPARE(shape.n_chosen(2049), 1921);  // 15 blocks, and the one key of the last
+        QCOMPARE(shape.n_chosen(2048 + 128), 2048);
+        const engine::KvLayout kv = engine::kv_layout_of(c, offstage::kernels::KvType::kBf16);
+        QCOMPARE(kv.groups.size(), std::size_t{2});
+        QCOMPARE(kv.groups[0].shape.token_bytes(), 60 * 4 * 2 * 128 * 2);
+        QCOMPARE(kv.groups[1].shape.token_bytes(), 57 * 128 * 2);
+        const auto error = error_of([] {
+            engine::parse_model_spec(R"({"architectures": ["MiniMaxM3VLForCausalLM"], "hidden_size": 64,
+                "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+                "max_position_embeddings": 64, "vocab_size": 10, "sparse_attention_config":
+                {"sparse_num_index_heads": 4}})",
+                                     "config.json");
+        });
+        QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "\"index_n_heads\"|\"num_key_value_heads\""), "");
+    }
+
     void indexers_are_read_or_refused_data() {
         QTest::addColumn<QByteArray>("keys");
         QTest::addColumn<QString>("expected");  // which layers have one, or words of a message

@@ -25,7 +25,7 @@ from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCaus
                           GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM, HYV3Config, HYV3ForCausalLM,
                           Lfm2MoeConfig, Lfm2MoeForCausalLM,
-                          MiniMaxM2Config, MiniMaxM2ForCausalLM, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, MiniMaxM3SparseForConditionalGeneration, MiniMaxM3VLConfig, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
                           Qwen3NextForCausalLM, Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM)
@@ -74,6 +74,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
+           "minimax_m3_vl": (MiniMaxM3VLConfig, MiniMaxM3SparseForConditionalGeneration),
            "nemotron_h": (NemotronHConfig, NemotronHForCausalLM),
            "afmoe": (AfmoeConfig, AfmoeForCausalLM),
            "glm4v_moe": (Glm4vMoeConfig, Glm4vMoeForConditionalGeneration),
@@ -96,6 +97,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   without  keys that they have not
 #   long   positions of LongRoPE beyond its first context, whatever the length: transformers 5.23 takes the short
 #          factors for them, the published modeling_phimoe.py the long ones
+#   published_m3  MiniMax-M3's own keys: sparse_attention_config, moe_layer_freq
 #   mxfp4  experts in blocks of 32 weights of 4 bits with an exponent, as gpt-oss is published
 #   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
 #   tower  as Qwen3.5 and Gemma 4 are published: the language model's part of a model that sees, with tensors of a
@@ -390,6 +392,36 @@ CASES = {
              num_local_experts=10, num_experts_per_tok=4, intermediate_size=24,
              rope_parameters=dict(rope_type="default", rope_theta=5e6, partial_rotary_factor=0.5)),
         dict(v4=True, extra=dict(rotary_dim=8, scoring_func="sigmoid", use_routing_bias=True))),
+    "minimax_m3_bf16": (
+        "minimax_m3_vl", torch.bfloat16,
+        dict(text_config=dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2,
+                              num_hidden_layers=3, num_local_experts=8, num_experts_per_tok=3, intermediate_size=16,
+                              shared_intermediate_size=16, dense_intermediate_size=40, rotary_dim=8,
+                              routed_scaling_factor=2.0, max_position_embeddings=256,
+                              moe_layer_freq=[0, 1, 1],
+                              sparse_attention_config=dict(sparse_num_index_heads=2, sparse_index_dim=12,
+                                                           sparse_block_size=8, sparse_topk_blocks=3,
+                                                           sparse_local_block=1, sparse_attention_freq=[0, 1, 1]),
+                              rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)),
+             vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                                image_size=4, patch_size=2, temporal_patch_size=1, spatial_merge_size=1),
+             projector_hidden_size=32),
+        dict(published_m3=True, longest=60, prompt=50)),
+    "minimax_m3_odd_f32": (
+        "minimax_m3_vl", torch.float32,
+        dict(text_config=dict(hidden_size=24, head_dim=10, num_attention_heads=6, num_key_value_heads=3,
+                              num_hidden_layers=3, num_local_experts=6, num_experts_per_tok=2, intermediate_size=12,
+                              shared_intermediate_size=20, dense_intermediate_size=28, rotary_dim=6,
+                              routed_scaling_factor=1.5, swiglu_limit=1.2, swiglu_alpha=1.5,
+                              max_position_embeddings=256, rms_norm_eps=1e-4, index_n_heads=3, index_head_dim=7,
+                              index_block_size=5, index_topk_blocks=4, index_local_blocks=2,
+                              layer_types=["minimax_m3_sparse", "full_attention", "minimax_m3_sparse"],
+                              mlp_layer_types=["sparse", "sparse", "dense"],
+                              rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.6)),
+             vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                                image_size=4, patch_size=2, temporal_patch_size=1, spatial_merge_size=1),
+             projector_hidden_size=24),
+        dict(longest=100, prompt=90)),
     "phimoe_bf16": (
         "phimoe", torch.bfloat16,
         dict(hidden_size=48, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, num_local_experts=6,
@@ -567,7 +599,7 @@ def draw_weights(model: torch.nn.Module) -> None:
                 middle = 1.6 if any(part in key for part in QK_NORMS) else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
                     middle = 0.9  # scores are not scaled
-                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next") and ".linear_attn." not in key:
+                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next", "minimax_m3_vl") and ".linear_attn." not in key:
                     middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
@@ -656,6 +688,16 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
             config["num_experts"] = config.pop("num_local_experts", config.get("num_experts"))
         elif config["model_type"].startswith("deepseek"):
             config.pop("head_dim", None)  # transformers 5 writes qk_rope_head_dim under this name too
+    if form.get("published_m3"):
+        text = config["text_config"]
+        sparse = {"sparse_num_index_heads": "index_n_heads", "sparse_index_dim": "index_head_dim",
+                  "sparse_block_size": "index_block_size", "sparse_topk_blocks": "index_topk_blocks",
+                  "sparse_local_block": "index_local_blocks"}
+        text["sparse_attention_config"] = {old: text.pop(new) for old, new in sparse.items()}
+        text["sparse_attention_config"]["sparse_attention_freq"] = [int(kind != "full_attention")
+                                                                    for kind in text.pop("layer_types")]
+        text["moe_layer_freq"] = [int(kind == "sparse") for kind in text.pop("mlp_layer_types")]
+        text.update(hidden_act="swigluoai", n_shared_experts=1)
     config.update(form.get("extra", {}))
     for key in form.get("without", ()):
         config.pop(key)
@@ -818,7 +860,8 @@ class Recorder:
         self.indexers = [module for module in model.modules() if type(module).__name__.endswith("Indexer")]
         self.indexer_margin = math.inf
         for indexer in self.indexers:
-            indexer.forward = self.keep_margin(indexer.forward, indexer.index_topk)
+            n_chosen = indexer.index_topk if hasattr(indexer, "index_topk") else indexer.topk_blocks
+            indexer.forward = self.keep_margin(indexer.forward, n_chosen)
         self.body = model.transformer if hasattr(model, "transformer") else model.model
         self.body = getattr(self.body, "language_model", self.body)
         self.layers = self.body.blocks if hasattr(self.body, "blocks") else self.body.layers
@@ -863,6 +906,8 @@ class Recorder:
                 logits = output
                 weights, experts = logits.softmax(-1).topk(self.model.config.ffn_config.moe_top_k, -1)
                 weights = weights / weights.sum(-1, keepdim=True)
+            if self.model.config.model_type == "minimax_m3_vl":  # scales what the experts have put out
+                weights = weights * self.layers[i].mlp.routed_scaling_factor
             self.routing[i] = (logits.float(), weights.float(), experts)
         return hook
 

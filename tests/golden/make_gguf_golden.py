@@ -22,7 +22,7 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "qwen3_moe_bias_bf16", "qwen3_next_bf16", "dots1_bf16",
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
           "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
-          "deepseek_v32_bf16", "glm_moe_dsa_bf16"]
+          "deepseek_v32_bf16", "glm_moe_dsa_bf16", "minimax_m3_bf16"]
 
 
 # The published checkpoint's name of the class, which the converter knows.
@@ -42,8 +42,8 @@ def convert(folder, target):
     if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there
         vocab = {str(i): i for i in range(config["text_config"]["vocab_size"])}
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
-    if config["model_type"] == "sarvam_moe":  # transformers' own class of that name has other keys than the converter reads
-        config["model_type"] = "sarvam_moe_as_published"
+    if config["model_type"] in ("sarvam_moe", "minimax_m3_vl"):  # transformers' own class of that name has other keys than the converter reads
+        config["model_type"] += "_as_published"
     if config["model_type"] == "hunyuan_v1_moe":  # the converter stretches theta for the published numbers alone
         dim, alpha = config["head_dim"], config.pop("rope_scaling")["alpha"]
         config["rope_theta"] *= alpha ** (dim / (dim - 2))

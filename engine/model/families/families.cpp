@@ -12,7 +12,7 @@ constexpr std::array kFamilies = {
     &kPhimoe,     &kDbrx,        &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
     &kDots1,      &kErnie45Moe,  &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
     &kSolarOpen,  &kHunyuanMoe,  &kHy3,        &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
-    &kQwen3VlMoe, &kDeepseekV32, &kGlmMoeDsa};
+    &kQwen3VlMoe, &kDeepseekV32, &kGlmMoeDsa,  &kMinimaxM3,        &kMinimaxM3Text};
 
 }  // namespace
 

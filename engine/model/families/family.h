@@ -104,6 +104,8 @@ extern const Family kHy3;
 extern const Family kMistral4;
 extern const Family kDeepseekV32;
 extern const Family kGlmMoeDsa;
+extern const Family kMinimaxM3;
+extern const Family kMinimaxM3Text;
 extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
