@@ -60,6 +60,16 @@ enum class QueryRows : std::uint8_t {
     kHeads,   // several heads', of one token: all see all keys. Each result is that of its own call, bit by bit
 };
 
+// Rows of an indexer's queries and of their heads' weights, and where the scores go.
+struct IndexerRows {
+    const float* queries = nullptr;  // (n_rows, n_heads, key_dim)
+    const float* weights = nullptr;  // (n_rows, n_heads); nullptr: n_heads is 1, its product alone counts
+    std::int64_t n_rows = 0;
+    std::int64_t n_heads = 0;
+    float* scores = nullptr;  // row r's of key k: scores[r * stride + k]
+    std::int64_t stride = 0;
+};
+
 // Tokens of one value head of a layer of linear attention: t's values are at q + t *
 // stride and so on.
 struct DeltaRule {
@@ -158,6 +168,11 @@ struct CpuKernels {
                       std::int64_t n_queries, std::int64_t n_keys, float scale, const float* sinks, float* out,
                       std::int64_t out_stride, QueryRows rows, QueryOrder order, float* scratch);
 
+    // The scores of ops::ChooseKeys for keys [begin, end), the same bits in every
+    // instruction set. scratch: indexer_scratch_floats() floats, owned by the caller.
+    void (*indexer_scores)(const IndexerRows& rows, const KvHead& kv, std::int64_t begin, std::int64_t end,
+                           float* scratch);
+
     // Columns [column_begin, column_end) of a state S (key_dim, value_dim) go through all
     // tokens, one after the other: S = decay S + k (beta (v - decay k^T S))^T, out = q^T
     // S (DeltaNetShape), or without `decay k^T S` (Mamba2Shape). A column's result does
@@ -193,6 +208,7 @@ struct CpuKernels {
     EACH(layer_norm)               \
     EACH(rope)                     \
     EACH(attention)                \
+    EACH(indexer_scores)           \
     EACH(delta_rule)               \
     EACH(activate)                 \
     EACH(axpy)                     \
@@ -201,6 +217,10 @@ struct CpuKernels {
     EACH(narrow_bf16)              \
     EACH(argmax)
 
+// A block of keys, widened and transposed.
+inline constexpr std::int64_t indexer_scratch_floats(std::int64_t key_dim) {
+    return 2 * kKvBlockTokens * key_dim;
+}
 // n: the larger number of keys and queries. dim: the larger of key_dim and value_dim.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim);
 

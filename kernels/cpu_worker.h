@@ -11,6 +11,7 @@
 #include "kernels/bf16_attention.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/gemm.h"
+#include "kernels/ops/segments.h"
 #include "kernels/sum_order.h"
 #include "kernels/thread_pool.h"
 
@@ -36,8 +37,12 @@ struct CpuWorker {
     const Bf16Attention bf16_attention = kernels::bf16_attention(kernels.instruction_set);
     std::vector<std::vector<float>> attention_scratch;   // per thread
     std::vector<std::vector<std::byte>> thread_scratch;  // per thread: see scratch_of()
-    std::vector<float> router_logits;                    // (n, 3, n_experts): see ops::Route
-    std::vector<std::byte> strip;                        // an embedding's strip, its rows one after the other
+    std::vector<float> indexer_scores;                   // (rows, keys): see ops::ChooseKeys
+    std::vector<std::byte> chosen_keys;                  // these three: see ops::Attend
+    std::vector<std::byte*> chosen_blocks;
+    std::vector<AttentionSegment> chosen_segments;
+    std::vector<float> router_logits;  // (n, 3, n_experts): see ops::Route
+    std::vector<std::byte> strip;      // an embedding's strip, its rows one after the other
 
     template <typename Value>
     static Value* room(std::vector<Value>& buffer, std::int64_t n) {

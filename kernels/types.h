@@ -99,9 +99,22 @@ struct AttentionShape {
     // (n_heads), in the device's memory: a score in each head's softmax that belongs to
     // no key and adds no value (gpt-oss); nullptr: none.
     const float* sinks = nullptr;
+    // Keys that a token which sees more attends to, chosen by an indexer
+    // (ops::ChooseKeys), or that this indexer chooses; 0: all. They are chosen in blocks of
+    // choice_block places of the sequence, which divides top_k; the last n_local_blocks that
+    // the token sees are always among them, one at least where a block has several places.
+    std::int64_t top_k = 0;
+    std::int64_t choice_block = 1;
+    std::int64_t n_local_blocks = 0;
+    std::int64_t n_choices = 1;  // one for all heads, or one for each cached head: each of the indexer's
 
     constexpr std::int64_t query_width() const { return n_heads * key_dim; }
     constexpr std::int64_t output_width() const { return n_heads * value_dim; }
+    constexpr std::int64_t choice_width() const { return n_choices * top_k; }  // what is chosen for a token
+    // Of a choice, where the token sees n_keys > top_k: the last block may be a part.
+    constexpr std::int64_t n_chosen(std::int64_t n_keys) const {
+        return top_k - choice_block + (n_keys - 1) % choice_block + 1;
+    }
     // The width of the row that holds a token's queries, keys and values.
     constexpr std::int64_t qkv_width() const { return query_width() + n_kv_heads * (key_dim + value_dim); }
 };

@@ -68,8 +68,12 @@ double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     for (std::int64_t l = 0; l < c.n_layers(); ++l) {
         const kernels::AttentionShape shape = c.attention_shape(l);
         const double window = shape.window > 0 ? std::min(n, static_cast<double>(shape.window)) : n;
-        const double keys = window * (window + 1) / 2 + (n - window) * window;
+        const double seen = shape.top_k > 0 ? std::min(window, static_cast<double>(shape.top_k)) : window;
+        const double keys = seen * (seen + 1) / 2 + (n - seen) * seen;
         attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys;
+        if (n <= seen) continue;
+        const kernels::AttentionShape indexer = c.indexer_shape(l);  // of rows with more keys than it chooses
+        attention += static_cast<double>(indexer.query_width()) * (n * (n + 1) - seen * (seen + 1));
     }
     const double left_out = static_cast<double>(last_network_weights(c)) * (n - 1);
     return 2.0 * (body * n - left_out) + 2.0 * head + attention;

@@ -100,7 +100,7 @@ void ConfigFields::check_quantization(bool in_mxfp4) const {
 
 void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
                                const SizeKeys& keys) const {
-    expect("hidden_act", "silu");
+    expect("hidden_act", keys.activation);
     check_quantization(spec.family == &kGptOssMxfp4);
     spec.vocab_size = dim("vocab_size");
     spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);

@@ -50,12 +50,13 @@ class ConfigFields : public JsonFields {
     std::string quantization() const;
 
     // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;
-    // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
-    // that the weights are not quantized other than spec.family allows.
+    // num_hidden_layers layers that are still empty. Checks hidden_act, and that the
+    // weights are not quantized other than spec.family allows.
     struct SizeKeys {
         const char* hidden = "hidden_size";
         const char* context = "max_position_embeddings";
         const char* layers = "num_hidden_layers";  // nullptr: the family counts them
+        const char* activation = "silu";           // hidden_act must be this
     };
     void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
                      const SizeKeys& keys) const;

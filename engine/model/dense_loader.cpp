@@ -27,6 +27,7 @@ class PartRows {
           first_(part.first),
           count_(part.count > 0 ? part.count : block_ - part.first),
           interleaved_(part.interleaved),
+          first_interleaved_(part.interleaved_first ? 0 : count_ - interleaved_),
           n_blocks_(n_rows(part) / block_) {}
 
     std::int64_t size() const { return n_blocks_ * count_; }
@@ -35,10 +36,11 @@ class PartRows {
     bool in_order() const { return interleaved_ == 0; }
     std::int64_t source_row(std::int64_t row) const {
         const std::int64_t i = row % count_;
-        const std::int64_t paired = i - (count_ - interleaved_);  // of the rows that pair as neighbours
+        const std::int64_t paired = i - first_interleaved_;  // of the rows that pair as neighbours
         const std::int64_t half = interleaved_ / 2;
-        const std::int64_t from =
-            paired < 0 ? i : count_ - interleaved_ + (paired < half ? 2 * paired : 2 * (paired - half) + 1);
+        const std::int64_t from = paired < 0 || paired >= interleaved_
+                                      ? i
+                                      : first_interleaved_ + (paired < half ? 2 * paired : 2 * (paired - half) + 1);
         return row / count_ * block_ + first_ + from;
     }
 
@@ -50,7 +52,7 @@ class PartRows {
         return n;
     }
 
-    std::int64_t block_, first_, count_, interleaved_, n_blocks_;
+    std::int64_t block_, first_, count_, interleaved_, first_interleaved_, n_blocks_;
 };
 
 namespace {

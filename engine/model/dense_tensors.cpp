@@ -41,6 +41,7 @@ class TensorList {
         if (a.output_gate) matrix(TensorRole::kOutputGate, a.head_gates ? a.n_heads : n_outputs, spec_.hidden_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, n_outputs);
         if (a.output_bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
+        indexer(a.indexer, spec_.hidden_dim);
     }
     void attention(const LatentSpec& a) {
         if (a.query_rank > 0) {
@@ -56,6 +57,7 @@ class TensorList {
         matrix(TensorRole::kValueUp, a.n_heads * a.value_dim, a.latent_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_heads * a.value_dim);
         if (a.bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
+        indexer(a.indexer, a.query_rank);
     }
     void attention(const DeltaNetSpec& a) {
         const kernels::DeltaNetShape shape = a.shape();
@@ -87,6 +89,16 @@ class TensorList {
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_channels);
     }
     void attention(const NoAttentionSpec&) {}
+    void indexer(const IndexerSpec& i, std::int64_t query_cols) {
+        if (!i.is_own()) return;
+        matrix(TensorRole::kIndexerQuery, i.n_heads * i.head_dim, query_cols);
+        if (i.by_head) vector(TensorRole::kIndexerQueryNorm, i.head_dim);
+        matrix(TensorRole::kIndexerKey, i.head_dim, spec_.hidden_dim, false);
+        vector(TensorRole::kIndexerKeyNorm, i.head_dim);
+        if (i.by_head) return;
+        vector(TensorRole::kIndexerKeyNormBias, i.head_dim);
+        matrix(TensorRole::kIndexerWeights, i.n_heads, spec_.hidden_dim, false);
+    }
     void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
     void ffn(const MoeSpec& moe) {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);

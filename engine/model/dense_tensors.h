@@ -51,6 +51,14 @@ enum class TensorRole : std::uint8_t {
     kKeyUp,       // (n_heads * latent_dim, nope_dim): a head's query without positions becomes one of the latent
     kValueUp,     // (n_heads * value_dim, latent_dim)
 
+    // an indexer (IndexerSpec)
+    kIndexerQuery,      // (n_heads * head_dim, query_rank or hidden_dim): of each head the rotary rows, then the others
+    kIndexerQueryNorm,  // (head_dim); by_head alone
+    kIndexerKey,        // (head_dim, hidden_dim)
+    kIndexerKeyNorm,    // (head_dim)
+    kIndexerKeyNormBias,  // these two not by_head
+    kIndexerWeights,      // (n_heads, hidden_dim)
+
     // recurrent layers: see kernels::DeltaNetShape, Mamba2Shape and ConvolutionShape
     kDecayAndBeta,  // (2 * n_value_heads, hidden_dim): a of each head, then b
     kTimeStep,      // (n_heads, hidden_dim): dt

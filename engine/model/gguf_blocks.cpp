@@ -84,6 +84,12 @@ std::set<std::string, std::less<>> read_tensors(const GgufConfig& c, const Model
 bool is_redundant(std::string_view name, const ModelSpec& spec) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
     if (has("attn_rot_embd") || has("rotary_emb.inv_freq") || name.ends_with(".input_scale")) return true;
+    if (has(".indexer.")) {  // of layers that attend to what another's indexer chose
+        for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+            const IndexerSpec* const indexer = spec.layers[static_cast<std::size_t>(l)].indexer();
+            if (indexer != nullptr && indexer->shared && has("." + std::to_string(l) + ".")) return true;
+        }
+    }
     return spec.gguf.joined_kv_b && (name.ends_with(".attn_k_b.weight") || name.ends_with(".attn_v_b.weight"));
 }
 

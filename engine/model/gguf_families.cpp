@@ -175,6 +175,31 @@ void configure_deepseek2(GgufConfig& c) {
     }
 }
 
+void configure_deepseek32(GgufConfig& c) {
+    configure_deepseek2(c);
+    c.take("index_n_heads", "attention.indexer.head_count");
+    c.take("index_head_dim", "attention.indexer.key_length");
+    c.take("index_topk", "attention.indexer.top_k");
+}
+
+// Files of GLM-5.2 from before llama.cpp wrote which layers share a choice: those of its
+// context share it as that model does.
+void configure_glm_dsa(GgufConfig& c) {
+    configure_deepseek32(c);
+    const std::string key = c.key("attention.indexer.types");
+    const std::span<const std::int64_t> is_own = c.metadata().integers(key);
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::size_t>();
+    if (c.metadata().has(key)) {
+        if (is_own.size() < n_layers) c.metadata().reject(key, messages::a_list_of_booleans(n_layers));
+        json types = json::array();
+        for (std::size_t l = 0; l < n_layers; ++l) types.push_back(is_own[l] != 0 ? "full" : "shared");
+        c.set("indexer_types", types, key);
+    } else if (c.metadata().integer(c.key("context_length"), 1, std::int64_t{1} << 40) >= 1 << 20) {
+        c.set("index_topk_freq", 4u);
+        c.set("index_skip_topk_offset", 3u);
+    }
+}
+
 void configure_glm4(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
@@ -233,6 +258,35 @@ void configure_exaone(GgufConfig& c) {
 void configure_minimax(GgufConfig& c) {
     configure_small(c);
     c.take("rotary_dim", "rope.dimension_count");
+}
+
+void configure_minimax_m3(GgufConfig& c) {
+    configure_shared(c);
+    configure_weights(c);
+    c.take("rotary_dim", "rope.dimension_count");
+    c.take("dense_intermediate_size", "feed_forward_length");
+    if (c.config().contains("moe_intermediate_size")) {
+        c.set("intermediate_size", c.config()["moe_intermediate_size"], c.key("expert_feed_forward_length"));
+        const std::string shared = c.key("expert_shared_count");
+        c.set("shared_intermediate_size",
+              c.metadata().integer(shared, 1, 1024, 1) * c.config()["intermediate_size"].get<std::int64_t>(), shared);
+    }
+    c.take("index_n_heads", "attention.indexer.head_count");
+    c.take("index_head_dim", "attention.indexer.key_length");
+    c.take("index_block_size", "attention.indexer.block_size");
+    c.take("index_topk_blocks", "attention.indexer.top_k");
+    c.take("index_local_blocks", "attention.indexer.local_blocks");
+    // The dense layers attend to all keys.
+    json attention = json::array(), networks = json::array();
+    const auto n_layers = c.config()["num_hidden_layers"].get<std::int64_t>();
+    const std::string key = c.key("leading_dense_block_count");
+    const std::int64_t n_dense = c.metadata().integer(key, 0, n_layers, 0);
+    for (std::int64_t l = 0; l < n_layers; ++l) {
+        attention.push_back(l < n_dense ? "full_attention" : "minimax_m3_sparse");
+        networks.push_back(l < n_dense ? "dense" : "sparse");
+    }
+    c.set("layer_types", attention, key);
+    c.set("mlp_layer_types", networks, key);
 }
 
 void configure_olmoe(GgufConfig& c) {
@@ -466,6 +520,8 @@ std::span<const GgufFamily> gguf_families() {
                  kQwen35Names)),
         interleaved(row(kDeepseekMoe, "deepseek", configure_shared)),
         also(row(kDeepseekV3, "deepseek2", configure_deepseek2), "glm4moelite", kDeepseek2Names),
+        row(kDeepseekV32, "deepseek32", configure_deepseek32),
+        row(kGlmMoeDsa, "glm-dsa", configure_glm_dsa),
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),
@@ -480,6 +536,7 @@ std::span<const GgufFamily> gguf_families() {
         row(kExaoneMoe, "exaone-moe", configure_exaone),
         row(kBailingMoe2, "bailingmoe2", configure_bailing2),
         row(kMinimaxM2, "minimax-m2", configure_minimax),
+        row(kMinimaxM3Text, "minimax-m3", configure_minimax_m3),
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),

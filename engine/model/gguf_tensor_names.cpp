@@ -272,8 +272,19 @@ std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor&
             return parts;
         }
         default:
-            return latent_parts(spec, tensor);
+            break;
     }
+    if (layer != nullptr && layer->indexer() != nullptr) {
+        const bool by_head = layer->indexer()->by_head;
+        auto parts = indexer_parts(*layer->indexer(), spec.rope(tensor.layer).dim, tensor, p + "indexer.",
+                                   {.query = by_head ? "q_proj" : "attn_q_b",
+                                    .query_norm = "q_norm",
+                                    .key = by_head ? "k_proj" : "attn_k",
+                                    .key_norm = "k_norm",
+                                    .weights = "proj"});
+        if (!parts.empty()) return parts;
+    }
+    return latent_parts(spec, tensor);
 }
 
 }  // namespace

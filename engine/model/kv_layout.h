@@ -21,7 +21,8 @@ struct KvGroup {
 
 // The KV cache of a model, in groups of layers that are alike.
 struct KvLayout {
-    // A layer's group, and its number among the group's layers.
+    // A layer's group, and its number among the group's layers. An indexer's keys have a
+    // place as if they were those of a further layer.
     struct Place {
         std::size_t group = 0;
         std::int64_t layer = 0;
@@ -29,6 +30,7 @@ struct KvLayout {
 
     std::vector<KvGroup> groups;  // in the order of their first layers
     std::vector<Place> layers;    // that of a layer without attention counts for nothing
+    std::vector<Place> indexers;  // that of a layer without an indexer of its own counts for nothing
 };
 
 KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type);

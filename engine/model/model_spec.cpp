@@ -19,6 +19,14 @@ std::int64_t dense_weights(const ModelSpec& spec, bool decode) {
     return n;
 }
 
+void set_choice(kernels::AttentionShape& shape, const IndexerSpec& indexer) {
+    if (indexer.n_heads == 0) return;
+    shape.top_k = indexer.top_k;
+    shape.choice_block = indexer.block;
+    shape.n_local_blocks = indexer.n_local;
+    shape.n_choices = indexer.by_head ? indexer.n_heads : 1;
+}
+
 kernels::AttentionShape shape_of(const GroupedQuerySpec& a) {
     kernels::AttentionShape shape;
     shape.n_heads = a.n_heads;
@@ -28,6 +36,7 @@ kernels::AttentionShape shape_of(const GroupedQuerySpec& a) {
     shape.rotary_dim = a.rope.dim;
     shape.window = a.window;
     shape.scale = a.scale;
+    set_choice(shape, a.indexer);
     return shape;
 }
 
@@ -41,6 +50,7 @@ kernels::AttentionShape shape_of(const LatentSpec& a) {
     shape.rotary_dim = a.rope.dim;
     shape.rotary_first = a.latent_dim;
     shape.scale = a.scale;
+    set_choice(shape, a.indexer);
     return shape;
 }
 
@@ -58,6 +68,13 @@ std::int64_t LayerSpec::kept_size() const {
             return std::int64_t{0};
         },
         attention);
+}
+
+const IndexerSpec* LayerSpec::indexer() const {
+    const IndexerSpec* found = nullptr;
+    if (const auto* const grouped = std::get_if<GroupedQuerySpec>(&attention)) found = &grouped->indexer;
+    if (const auto* const latent = std::get_if<LatentSpec>(&attention)) found = &latent->indexer;
+    return found == nullptr || found->n_heads == 0 ? nullptr : found;
 }
 
 std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, double theta) {
@@ -99,6 +116,19 @@ kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {
                       layers[static_cast<std::size_t>(layer)].attention);
 }
 
+kernels::AttentionShape ModelSpec::indexer_shape(std::int64_t layer) const {
+    kernels::AttentionShape shape;
+    const IndexerSpec* const indexer = layers[static_cast<std::size_t>(layer)].indexer();
+    if (indexer == nullptr || indexer->shared) return shape;
+    set_choice(shape, *indexer);
+    shape.n_heads = indexer->n_heads;
+    shape.n_kv_heads = 1;
+    shape.key_dim = indexer->head_dim;
+    shape.values_in_keys = true;  // there are none
+    shape.rotary_dim = rope(layer).dim;
+    return shape;
+}
+
 kernels::AttentionShape ModelSpec::largest_attention() const {
     kernels::AttentionShape largest;
     for (std::int64_t l = 0; l < n_layers(); ++l) {
@@ -108,7 +138,8 @@ kernels::AttentionShape ModelSpec::largest_attention() const {
         for (std::int64_t kernels::AttentionShape::*const field :
              {&kernels::AttentionShape::n_heads, &kernels::AttentionShape::n_kv_heads,
               &kernels::AttentionShape::key_dim, &kernels::AttentionShape::value_dim,
-              &kernels::AttentionShape::rotary_dim}) {
+              &kernels::AttentionShape::rotary_dim, &kernels::AttentionShape::top_k,
+              &kernels::AttentionShape::n_choices}) {
             largest.*field = std::max(largest.*field, shape.*field);
         }
         largest.window = largest.window == 0 || shape.window == 0 ? 0 : std::max(largest.window, shape.window);

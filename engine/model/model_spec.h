@@ -78,6 +78,26 @@ struct QueryGrowth {
     std::int64_t ahead = 0;
 };
 
+// A learned indexer that chooses the keys which a token attends to (DeepSeek-V3.2-Exp,
+// section 2.1; MiniMax-M3); ops::ChooseKeys defines the choice. It has one key of a token,
+// normed and rotated as the attention's are, which the layer keeps beside its own.
+struct IndexerSpec {
+    std::int64_t n_heads = 0;  // 0: there is none
+    std::int64_t head_dim = 0;
+    std::int64_t top_k = 0;  // a token that sees no more keys attends to all
+    // Keys are chosen in blocks of so many, the last n_local ones always.
+    std::int64_t block = 1;
+    std::int64_t n_local = 0;
+    // Each head chooses for one cached head, without weights; queries and key pass an RMS
+    // norm of a head. Otherwise the key alone passes a norm, with its mean and a bias.
+    bool by_head = false;
+    bool interleaved = false;  // in the checkpoint: pairs of neighbours; they are a head's first values
+    bool shared = false;       // this layer has none of its own and attends to what the one before it chose
+    float norm_eps = 1e-6f;
+
+    bool is_own() const { return n_heads > 0 && !shared; }
+};
+
 // Grouped-query attention.
 struct GroupedQuerySpec {
     std::int64_t n_heads = 0;
@@ -104,6 +124,7 @@ struct GroupedQuerySpec {
     float scale = 0;  // of q . k
     float value_scale = 1;
     QueryGrowth growth;
+    IndexerSpec indexer;  // by_head, with n_kv_heads heads
     std::int64_t of_value() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
@@ -122,6 +143,7 @@ struct LatentSpec {
     bool interleaved = true;      // in the checkpoint: pairs of neighbours
     float scale = 0;
     QueryGrowth growth;
+    IndexerSpec indexer;  // of queries of query_rank
     std::int64_t query_dim() const { return nope_dim + rope.dim; }
     std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
 };
@@ -243,6 +265,7 @@ struct LayerSpec {
     std::int64_t network_dim() const {
         return moe() != nullptr ? moe()->shared_dim : std::get<DenseFfnSpec>(ffn).ffn_dim;
     }
+    const IndexerSpec* indexer() const;  // nullptr: the layer attends to all keys
     bool has_ffn() const { return moe() != nullptr || network_dim() > 0; }
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
     // Floats that a recurrent layer keeps of a sequence; 0: the layer keeps keys.
@@ -308,6 +331,8 @@ struct ModelSpec {
     // A layer's shape for its attention kernels and its KV cache
     // (engine/model/kv_layout.h). All 0 for a recurrent layer.
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
+    // The same for a layer's own indexer; without one all 0.
+    kernels::AttentionShape indexer_shape(std::int64_t layer) const;
     // The largest of all layers with attention, field by field.
     kernels::AttentionShape largest_attention() const;
     // For the largest network that every token passes: a dense layer's, or the shared

@@ -275,6 +275,8 @@ class SyntheticWeights final : public WeightSource {
             case TensorRole::kKeyNorm:
             case TensorRole::kQueryDownNorm:
             case TensorRole::kLatentNorm:
+            case TensorRole::kIndexerQueryNorm:
+            case TensorRole::kIndexerKeyNorm:
             case TensorRole::kStateNorm:
             case TensorRole::kSkip:
             case TensorRole::kFfnNorm:

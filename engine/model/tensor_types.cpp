@@ -91,8 +91,8 @@ bool is_of_prediction(std::string_view name) {
 UnusedTensors::Part part_of(std::string_view name, std::int64_t n_layers) {
     using Part = UnusedTensors::Part;
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
-    constexpr std::array kOfVision = {"vision", "visual", "mm_projector", "multi_modal_projector",
-                                      "vit_large_projector"};
+    constexpr std::array kOfVision = {
+        "vision", "visual", "mm_projector", "multi_modal_projector", "vit_large_projector", "patch_merge_mlp"};
     if (std::ranges::any_of(kOfVision, has) || name.starts_with("v.") || name.starts_with("mm.")) return Part::kVision;
     if (has("audio") || name.starts_with("a.")) return Part::kAudio;
     const std::int64_t layer = layer_in(name);

@@ -42,13 +42,17 @@ constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
 constexpr std::size_t kPausedSteps = 32;
 constexpr double kPausedSeconds = 0.5;
 
-// `pasts`, ascending, and where more tokens before a step stop costing as much: windows.
+// `pasts`, ascending, and where more tokens before a step stop costing as much: windows,
+// and as many keys as an indexer chooses.
 std::vector<std::int64_t> with_windows(const ModelSpec& spec, std::vector<std::int64_t> pasts) {
     const std::int64_t last = pasts.back();
     for (const KvGroup& group : kv_layout_of(spec, {}).groups) {
         if (group.window > 0 && group.window < DenseProbe::kLongestPast) pasts.push_back(group.window);
         if (group.window >= last) pasts.push_back(DenseProbe::kLongestPast);
     }
+    const std::int64_t top_k = spec.largest_attention().top_k;
+    if (top_k > 0 && top_k < DenseProbe::kLongestPast) pasts.push_back(top_k);
+    if (top_k >= last) pasts.push_back(DenseProbe::kLongestPast);
     std::sort(pasts.begin(), pasts.end());
     pasts.erase(std::unique(pasts.begin(), pasts.end()), pasts.end());
     return pasts;
@@ -116,7 +120,8 @@ std::string shape_of(const DenseProbeModel& model) {
                 std::to_string(tensor.n_cols) + " ";
     }
     for (std::int64_t l = 0; l < model.spec.n_layers(); ++l) {
-        text += std::to_string(model.spec.attention_shape(l).window) + " ";
+        const kernels::AttentionShape shape = model.spec.attention_shape(l);
+        text += std::to_string(shape.window) + "," + std::to_string(shape.top_k) + " ";
     }
     return std::to_string(std::hash<std::string>()(text)) + " top " + std::to_string(model.spec.experts.n_active) +
            " kv " + std::to_string(static_cast<int>(model.kv)) +

@@ -104,7 +104,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& of_spec = spec.layers[as_size(l)];
         Layer layer{.attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
-                    .attention = make_attention(spec, weights, l, layout.layers[as_size(l)], positions_.kind_of(l)),
+                    .attention = make_attention(spec, weights, l, layout, positions_.kind_of(l)),
                     .ffn_norm = norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
                     .network = NetworkModule(spec, weights, l)};
         layer.scale = weights.number(TensorRole::kLayerScale, l);
@@ -146,6 +146,9 @@ void Forward::take_workspace(std::int64_t max_step) {
     h_ = workspace(spec_.hidden_dim, messages::activations);
     if (needs_further(spec_)) further_ = workspace(spec_.hidden_dim, messages::activations);
     workspace_ = workspace(module_workspace(spec_), messages::intermediate_results);
+    if (const std::int64_t n = spec_.largest_attention().choice_width(); n > 0) {
+        chosen_keys_ = workspace(n, messages::intermediate_results);
+    }
     if (spec_.dense_ffn_dim() > 0) {
         identity_ =
             Mirror<std::int32_t>(device_, as_size(max_step), MemoryUse::kWorkspace, messages::rows_of_a_dense_network);
@@ -162,7 +165,7 @@ void Forward::give_back_workspace() {
     inputs_ = {};
     chosen_ = {};
     ahead_ = {};
-    for (DeviceBlock* const block : {&x_, &h_, &further_, &workspace_}) *block = DeviceBlock();
+    for (DeviceBlock* const block : {&x_, &h_, &further_, &chosen_keys_, &workspace_}) *block = DeviceBlock();
     identity_ = {};
     logits_ = {};
     logits_view_ = {};
@@ -215,7 +218,8 @@ std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
     // At most a count each.
     const std::int64_t n_chunked = std::ranges::count_if(layout.groups, &KvGroup::chunked);
     const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + module_workspace(spec) +
-                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
+                               spec.largest_attention().choice_width() + Positions::floats_per_token(spec) + 1 +
+                               (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -444,7 +448,8 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
             h_.as<float>(),
             workspace_.as<float>(),
             further_.as<float>(),
-            {&all_tokens_, 1}};
+            {&all_tokens_, 1},
+            chosen_keys_.as<std::int32_t>()};
 }
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {

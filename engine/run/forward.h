@@ -265,6 +265,7 @@ class Forward {
     DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream
     DeviceBlock h_;                  // (n_tokens, hidden_dim): normalised
     DeviceBlock further_;            // StepContext::further; empty where no layer needs it
+    DeviceBlock chosen_keys_;        // StepContext::chosen; empty where no layer has an indexer
     DeviceBlock workspace_;          // used by one module at a time
     Mirror<float> logits_;           // (kLogitsRows, vocab_size)
     std::vector<float> all_logits_;

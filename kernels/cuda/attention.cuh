@@ -56,6 +56,9 @@ struct DecodeItem {
     // are 0 then. So the launches of two tokens have the same parameters, apart from the
     // grid, which has one of a few sizes.
     const std::int32_t* device_past = nullptr;
+    // The keys by their numbers, in the device's memory (attend_few_wide() alone), for
+    // each choice of the row; nullptr: those numbers themselves.
+    const std::int32_t* chosen = nullptr;
 };
 
 struct DecodeItems {
@@ -104,9 +107,38 @@ inline std::int64_t set_item(Worker& worker, DecodeItem& item, const CudaSegment
     return n_splits;
 }
 
+// The same for a row that attends to chosen keys, which are at most shape.top_k.
+inline std::int64_t set_chosen_item(DecodeItem& item, const CudaSegment& segment, std::int64_t token,
+                                    const std::int32_t* chosen, const AttentionShape& shape, std::int32_t most_splits) {
+    item = {};
+    set_keys(item, static_cast<std::int32_t>(shape.top_k), 0, most_splits);
+    const std::int64_t n_splits = item.n_splits;
+    if (segment.device_past != nullptr && segment.n_tokens == 1) {
+        item = {};
+        item.device_past = segment.device_past;
+    } else {
+        set_keys(item, static_cast<std::int32_t>(shape.n_chosen(segment.past + token + 1)), 0, most_splits);
+    }
+    item.blocks = segment.blocks;
+    item.row = segment.first_row + token;
+    item.chosen = chosen + item.row * shape.choice_width();
+    return n_splits;
+}
+
+// See AttentionShape::n_chosen().
+__device__ inline std::int32_t device_n_chosen(const AttentionShape& shape, std::int32_t n_keys) {
+    return static_cast<std::int32_t>(shape.top_k - shape.choice_block + (n_keys - 1) % shape.choice_block + 1);
+}
+
 __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, const AttentionShape& shape) {
     DecodeItem item = list.items[index];
-    if (item.device_past != nullptr) set_keys(item, *item.device_past + 1, shape.window, list.most_splits);
+    if (item.device_past == nullptr) return item;
+    const std::int32_t n_keys = *item.device_past + 1;
+    if (item.chosen != nullptr) {
+        set_keys(item, device_n_chosen(shape, n_keys), 0, list.most_splits);
+    } else {
+        set_keys(item, n_keys, shape.window, list.most_splits);
+    }
     return item;
 }
 

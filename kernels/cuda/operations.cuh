@@ -189,6 +189,9 @@ bool takes_early_edges(int compute_major, int driver_version);
 // kernels/ops/attend.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
 
+// kernels/ops/choose_keys.cu: 0 where no layer has an indexer
+std::uint64_t indexer_scratch_bytes(const CudaStep& step);
+
 // kernels/ops/route.cu
 std::uint64_t router_scratch_bytes(const CudaStep& step);
 

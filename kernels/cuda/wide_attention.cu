@@ -1,5 +1,5 @@
-// Attention whose keys and values differ in size, or are the same floats (latent
-// attention): for any sizes, float32, online softmax. A block takes one query row and
+// Attention whose keys and values differ in size, are the same floats (latent
+// attention), or were chosen: for any sizes, float32, online softmax. A block takes one query row and
 // several of its heads, so that a key is read once for all of these.
 #include <cmath>
 
@@ -53,14 +53,15 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
 }
 
 // result[h][j]: for head h and value thread + j * kThreads, the sum over keys [begin,
-// end), at least one, of e^(score - largest) * value, up to the end of the range. state
+// end), at least one, of e^(score - largest) * value, up to the end of the range; chosen:
+// their numbers in the sequence (nullptr: the same). state
 // and so_far: the state that it resumes, for the first of the heads. The block's shared
 // memory then begins with the heads' Softmax.
 template <int kHeads>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const QueryHeads& heads,
-                            std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
-                            const KeyRange& range, const float2* state, const float* so_far,
-                            float (&result)[kHeads][kValuesPerThread]) {
+                            std::byte* const* blocks, const std::int32_t* chosen, const float* query_row,
+                            std::int64_t begin, std::int64_t end, const KeyRange& range, const float2* state,
+                            const float* so_far, float (&result)[kHeads][kValuesPerThread]) {
     auto* softmax = shared_memory<Softmax>();                     // (kHeads)
     float* queries = reinterpret_cast<float*>(softmax + kHeads);  // (kHeads, key_dim)
     float* scores = queries + kHeads * shape.key_dim;             // (kHeads, kTileKeys)
@@ -92,7 +93,8 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
          first += kTileKeys) {
         const int n = static_cast<int>(end - first < kTileKeys ? end - first : kTileKeys);
         for (int k = warp; k < n; k += kWarps) {
-            const std::byte* key = key_row(places, blocks, first + k, heads.kv_head);
+            const std::int64_t number = chosen == nullptr ? first + k : chosen[first + k];
+            const std::byte* key = key_row(places, blocks, number, heads.kv_head);
             float products[kHeads] = {};
             for (int i = lane; i < key_dim; i += kWarp) {
                 const float value = cached_value(places.type, key, key_dim, i);
@@ -127,7 +129,8 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
             for (int j = 0; j < kValuesPerThread; ++j) result[h][j] *= softmax[h].shrink;
         }
         for (int k = 0; k < n; ++k) {
-            const std::byte* values = value_row(places, blocks, first + k, heads.kv_head);
+            const std::int64_t number = chosen == nullptr ? first + k : chosen[first + k];
+            const std::byte* values = value_row(places, blocks, number, heads.kv_head);
 #pragma unroll
             for (int j = 0; j < kValuesPerThread; ++j) {
                 const int i = thread + j * kThreads;
@@ -153,9 +156,11 @@ __global__ void __launch_bounds__(kThreads)
     const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
     const std::int64_t begin = item.first_key + my_split * item.split_keys;
     const std::int64_t end = begin + item.split_keys < item.n_keys ? begin + item.split_keys : item.n_keys;
+    const std::int32_t* chosen = item.chosen;
+    if (chosen != nullptr && shape.n_choices > 1) chosen += heads.kv_head * shape.top_k;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, item.blocks, queries + item.row * query_stride, begin, end, KeyRange(),
-                        nullptr, nullptr, result);
+    attend_keys<kHeads>(shape, places, heads, item.blocks, chosen, queries + item.row * query_stride, begin, end,
+                        KeyRange(), nullptr, nullptr, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
@@ -194,8 +199,8 @@ __global__ void __launch_bounds__(kThreads)
     const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
     float2* const state = range.state == nullptr ? nullptr : range.state + token * shape.n_heads + heads.first;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, segment.blocks, queries + row * query_stride, begin, end, range, state,
-                        out + (row * shape.n_heads + heads.first) * shape.value_dim, result);
+    attend_keys<kHeads>(shape, places, heads, segment.blocks, nullptr, queries + row * query_stride, begin, end, range,
+                        state, out + (row * shape.n_heads + heads.first) * shape.value_dim, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {

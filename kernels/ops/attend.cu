@@ -91,8 +91,9 @@ std::size_t partial_bytes(std::int64_t n_heads, std::int64_t value_dim, std::int
     return static_cast<std::size_t>(n_heads * splits * (value_dim + 2)) * sizeof(float);
 }
 
-// most_splits: at least as many as any item of the list has.
-void few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits) {
+// most_splits: at least as many as any item of the list has. wide: by the kernels for any
+// sizes.
+void few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, bool wide) {
     Worker& worker = attention.worker;
     const AttentionShape& shape = attention.shape;
     worker.scratch.restart();
@@ -105,7 +106,7 @@ void few(const Attention& attention, const DecodeItems& list, std::int64_t most_
             return;
         }
     }
-    if (is_wide(shape)) {
+    if (wide) {
         attend_few_wide(attention, list, most_splits, partials);
     } else if (shape.key_dim <= 2 * kWarp) {
         start_few<2>(attention, list, most_splits, partials);
@@ -414,8 +415,8 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
                                 partial_bytes(step.attention.n_heads, value_dim, splits));
     };
     const AttentionShape& shape = step.attention;
-    const std::uint64_t largest =
-        std::max(bytes(shape.value_dim, most_splits_of(shape)), staged_keys_scratch_bytes(step));
+    const std::uint64_t largest = std::max(
+        {bytes(shape.value_dim, most_splits_of(shape)), staged_keys_scratch_bytes(step), indexer_scratch_bytes(step)});
     if (!is_wide(shape) || shape.values_in_keys) return largest;
     // A model with wide heads may have other layers, whose keys are split into more.
     return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
@@ -437,25 +438,42 @@ void compute(Worker& worker, const Attend& op) {
         return;
     }
     const Attention attention{worker, shape, places_in(op.kv, op.layer), op.queries, op.query_stride, op.out};
-    const std::vector<CudaSegment>& segments = device_segments(worker, op.segments);
-    const std::int32_t limit = most_splits_of(shape);
-    DecodeItems list;
-    list.most_splits = limit;
-    std::int64_t most_splits = 1;
-    const auto flush = [&] {
-        if (list.n > 0) few(attention, list, most_splits);
-        list.n = 0;
-        most_splits = 1;
+    device_segments(worker, op.segments);
+    std::vector<CudaSegment>& segments = worker.segments;
+    struct Items {
+        explicit Items(std::int32_t limit) { list.most_splits = limit; }
+        DecodeItems list;
+        std::int64_t most_splits = 1;
     };
-    for (const CudaSegment& segment : segments) {
-        if (segment.n_tokens > kFewTokens) continue;
-        for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
-            most_splits =
-                std::max(most_splits, set_item(worker, list.items[list.n++], segment, token, shape.window, limit));
-            if (list.n == kItemsPerLaunch) flush();
+    Items whole(most_splits_of(shape)), choosing(kMostWideSplits);
+    const auto flush = [&](Items& items) {
+        if (items.list.n > 0) few(attention, items.list, items.most_splits, &items == &choosing || is_wide(shape));
+        items.list.n = 0;
+        items.most_splits = 1;
+    };
+    const auto add = [&](Items& items, std::int64_t n_splits) {
+        items.most_splits = std::max(items.most_splits, n_splits);
+        if (++items.list.n == kItemsPerLaunch) flush(items);
+    };
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        CudaSegment& segment = segments[s];
+        const std::int64_t n_whole = segment.n_tokens - rows_that_choose(op.segments[s], shape.top_k);
+        for (std::int64_t token = 0; n_whole <= kFewTokens && token < n_whole; ++token) {
+            add(whole,
+                set_item(worker, whole.list.items[whole.list.n], segment, token, shape.window, whole.list.most_splits));
         }
+        for (std::int64_t token = n_whole; token < segment.n_tokens; ++token) {
+            add(choosing, set_chosen_item(choosing.list.items[choosing.list.n], segment, token, op.chosen, shape,
+                                          choosing.list.most_splits));
+        }
+        // The next token's launches are others.
+        if (worker.kept != nullptr && segment.past + segment.n_tokens == shape.top_k) {
+            worker.kept->set_last_of_its_kind();
+        }
+        segment.n_tokens = n_whole;  // of attend_many()
     }
-    flush();
+    flush(whole);
+    flush(choosing);
     attend_many(attention, segments.data(), segments.size(), {});
     const LayerPlace place = layer_place(op.kv, op.layer);
     for (const CudaSegment& segment : segments) {

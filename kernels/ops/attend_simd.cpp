@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "kernels/cpu/attention_groups.h"
+#include "kernels/cpu/key_blocks_simd.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/products_simd.h"
 #include "kernels/cpu/softmax_block_simd.h"
@@ -18,8 +19,6 @@
 namespace offstage::kernels {
 namespace {
 
-constexpr int kBlockKeys = 64;
-static_assert(kBlockKeys == kKvBlockTokens);  // a block of the walk lies in one block of the cache
 constexpr std::int64_t kTransposeFromQueries = 8;
 
 struct AttentionCall : AttentionRows {
@@ -61,36 +60,6 @@ KeyBlock<Value> block_in_place(const AttentionCall& call, std::int64_t begin, in
             is_last ? nullptr : reinterpret_cast<const Value*>(call.kv.blocks[begin / kBlockKeys + 1] + call.kv.keys)};
 }
 
-// Prefetches n_rows rows in place. Blocks lie anywhere in memory, and each has too few
-// keys of one head for the processor to detect that they are read in order.
-template <typename Value>
-__attribute__((always_inline)) inline void prefetch_rows(const Value* row, std::int64_t stride, int n_rows) {
-    constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Value));
-    for (std::int64_t i = 0; i < n_rows * stride; i += kLine) prefetch(row + i);
-}
-
-// next: as many rows that are read soon; nullptr: none.
-void widen_rows(const std::byte* from, std::int64_t stride, KvType type, int n_rows, std::int64_t n,
-                const std::byte* next, float* to) {
-    for (int r = 0; r < n_rows; ++r, from += stride, to += n) {
-        if (next != nullptr) prefetch_rows(next + r * stride, stride, 1);
-        if (type == KvType::kBf16) {
-            const auto* values = reinterpret_cast<const Bf16*>(from);
-            std::int64_t i = 0;
-            for (; i + kLanes <= n; i += kLanes) store(to + i, load(values + i));
-            for (; i < n; ++i) to[i] = to_float(values[i]);
-            continue;
-        }
-        const auto* codes = reinterpret_cast<const std::int8_t*>(from);
-        const auto* scales = reinterpret_cast<const float*>(from + kv_scales_offset(n));
-        for (std::int64_t begin = 0; begin < n; begin += kKvScaleGroup) {
-            const std::int64_t end = begin + kKvScaleGroup < n ? begin + kKvScaleGroup : n;
-            const float scale = scales[begin / kKvScaleGroup];
-            for (std::int64_t i = begin; i < end; ++i) to[i] = scale * static_cast<float>(codes[i]);
-        }
-    }
-}
-
 KeyBlock<float> widened_block(const AttentionCall& call, std::int64_t begin, int n) {
     const KvHead& kv = call.kv;
     const KeyBlock<std::byte> from = block_in_place<std::byte>(call, begin, n);
@@ -100,39 +69,6 @@ KeyBlock<float> widened_block(const AttentionCall& call, std::int64_t begin, int
         from.next_keys == nullptr ? nullptr : from.next_keys - call.kv.keys + call.kv.values;
     widen_rows(from.values, from.value_stride, kv.type, n, kv.value_dim, next_values, call.wide_values);
     return {begin, n, call.wide_keys, kv.key_dim, call.wide_values, kv.value_dim};
-}
-
-// transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short
-// block lacks.
-void transpose_block(const AttentionCall& call, const KeyBlock<float>& block) {
-    const std::int64_t n = call.kv.key_dim;
-    const std::int64_t stride = block.key_stride;
-    const float* keys = block.keys;
-    int k = 0;
-    for (; k + 4 <= block.n; k += 4) {
-        std::int64_t i = 0;
-        for (; i + 4 <= n; i += 4) {
-            __m128 a = _mm_loadu_ps(keys + (k + 0) * stride + i);
-            __m128 b = _mm_loadu_ps(keys + (k + 1) * stride + i);
-            __m128 c = _mm_loadu_ps(keys + (k + 2) * stride + i);
-            __m128 d = _mm_loadu_ps(keys + (k + 3) * stride + i);
-            _MM_TRANSPOSE4_PS(a, b, c, d);
-            float* to = call.transposed_keys + i * kBlockKeys + k;
-            _mm_storeu_ps(to + 0 * kBlockKeys, a);
-            _mm_storeu_ps(to + 1 * kBlockKeys, b);
-            _mm_storeu_ps(to + 2 * kBlockKeys, c);
-            _mm_storeu_ps(to + 3 * kBlockKeys, d);
-        }
-        for (; i < n; ++i) {
-            for (int j = k; j < k + 4; ++j) call.transposed_keys[i * kBlockKeys + j] = keys[j * stride + i];
-        }
-    }
-    for (; k < block.n; ++k) {
-        for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = keys[k * stride + i];
-    }
-    for (; k < kBlockKeys; ++k) {
-        for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = 0.0f;
-    }
 }
 
 template <int kQueries>
@@ -352,7 +288,7 @@ void attend(const AttentionRows& rows, QueryOrder order, float* scratch) {
         }
         const KeyBlock<float> block =
             call.kv.type == KvType::kF32 ? block_in_place<float>(call, begin, n) : widened_block(call, begin, n);
-        if (transposed) transpose_block(call, block);
+        if (transposed) transpose_keys(block.keys, block.key_stride, block.n, call.kv.key_dim, call.transposed_keys);
         attend_block(call, block, transposed);
     }
     for (std::int64_t query = 0; query < call.n_queries; ++query) {

@@ -162,12 +162,15 @@ bool attend_in_one_kernel(Worker& worker, const ops::GroupedAttention& op) {
         return norm.dim == shape.key_dim && norm.kind == NormKind::kRms && norm.eps == op.query_norm.eps;
     };
     const bool norms = op.query_norm.dim > 0;
-    if (op.n != 1 || op.segments.size() != 1 || shape.values_in_keys || shape.key_dim != shape.value_dim ||
-        shape.key_dim > kMostHeadDim || shape.key_dim % 4 != 0 || shape.n_heads % shape.n_kv_heads != 0 ||
-        shape.n_heads > kArrivals || worker.arrivals == nullptr || op.value_norm.dim > 0 || op.clip > 0 ||
+    if (op.n != 1 || op.segments.size() != 1 || ops::any_row_chooses(op.segments, shape.top_k) ||
+        shape.values_in_keys || shape.key_dim != shape.value_dim || shape.key_dim > kMostHeadDim ||
+        shape.key_dim % 4 != 0 || shape.n_heads % shape.n_kv_heads != 0 || shape.n_heads > kArrivals ||
+        worker.arrivals == nullptr || op.value_norm.dim > 0 || op.clip > 0 ||
         (norms && (!of_heads(op.query_norm) || !of_heads(op.key_norm))) || (!norms && op.key_norm.dim > 0)) {
         return false;
     }
+    // The next token's launches are others.
+    if (worker.kept != nullptr && op.segments[0].past + 1 == shape.top_k) worker.kept->set_last_of_its_kind();
     TokenAttention job{};
     job.shape = shape;
     job.places = places_in(op.kv, op.layer);

@@ -39,7 +39,8 @@ struct GroupedAttention {
     WeightView output;
     const float* output_bias = nullptr;  // (norm.dim)
     NormWeights output_norm;
-    float factor = 1;  // of what is added to x
+    float factor = 1;                      // of what is added to x
+    const std::int32_t* chosen = nullptr;  // Attend's, where no kernel stands for it
 
     // For intermediate results; undefined behind it.
     float* normalised = nullptr;  // (n, norm.dim)
@@ -78,7 +79,7 @@ struct GroupedAttention {
         normalise(value_norm, shape.n_kv_heads * shape.value_dim, qkv + shape.query_width() + key_width);
         if (clip > 0) body(Clamp{clip, n * width, qkv});
         body(RotateAndStore{layer, shape, segments, cos, sin, qkv, kv});
-        body(Attend{layer, shape, segments, qkv, width, kv, attended});
+        body(Attend{layer, shape, segments, qkv, width, kv, attended, chosen});
     }
     template <typename Body>
     void for_each_output(const Body& body) const {

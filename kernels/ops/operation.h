@@ -11,6 +11,7 @@
 #include "kernels/ops/add_bias.h"
 #include "kernels/ops/add_gated.h"
 #include "kernels/ops/attend.h"
+#include "kernels/ops/choose_keys.h"
 #include "kernels/ops/choose_token.h"
 #include "kernels/ops/chosen_experts.h"
 #include "kernels/ops/clamp.h"
@@ -63,9 +64,9 @@ struct Operation {
     }
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
-                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, Mamba2, GatedConvolution,
-                 CopyKvBlock, Route, WeighInputs, Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention,
-                 DecodeExperts, ChooseToken>
+                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, ChooseKeys, Attend, DeltaNet, Mamba2,
+                 GatedConvolution, CopyKvBlock, Route, WeighInputs, Experts, ChosenExperts, GroupedExperts, Combine,
+                 GroupedAttention, DecodeExperts, ChooseToken>
         value;
 };
 

@@ -65,7 +65,7 @@ void compute(CpuWorker& worker, const RotateAndStore& op) {
 void compute(CpuWorker& worker, const RotateAndStoreLatent& op) {
     const AttentionShape& shape = op.shape;
     const std::int64_t half = shape.rotary_dim / 2;
-    const std::int64_t q_dim = op.nope_dim + shape.rotary_dim;
+    const std::int64_t q_dim = op.q_dim();
     for (const AttentionSegment& segment : op.segments) {
         worker.for_rows(segment.n_tokens, [&](std::int64_t t) {
             const std::int64_t place = segment.first_row + t;
@@ -75,7 +75,7 @@ void compute(CpuWorker& worker, const RotateAndStoreLatent& op) {
             for (std::int64_t head = 0; head < shape.n_heads; ++head) {
                 const float* from = op.q + (place * shape.n_heads + head) * q_dim + op.nope_dim;
                 float* to = op.queries + place * shape.query_width() + head * shape.key_dim + shape.rotary_first;
-                std::memcpy(to, from, static_cast<std::size_t>(shape.rotary_dim) * sizeof(float));
+                if (from != to) std::memcpy(to, from, static_cast<std::size_t>(shape.rotary_dim) * sizeof(float));
                 rotate(to);
             }
             float* key = op.latent + place * shape.key_dim;

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kRotateThreads) rotate_rows(SegmentList list, 
 // One block per row and head; the last takes the latent.
 __global__ void __launch_bounds__(kRotateThreads)
     rotate_latent_rows(SegmentList list, AttentionShape shape, KvPlaces places, const float* cos, const float* sin,
-                       const float* q, std::int64_t nope_dim, float* latent, float* queries) {
+                       const float* q, std::int64_t q_dim, std::int64_t nope_dim, float* latent, float* queries) {
     const std::int64_t unit = blockIdx.x;
     const int index = segment_of(list, unit);
     const CudaSegment& segment = list.segments[index];
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kRotateThreads)
     sin += row * half;
     if (head < shape.n_heads) {
         const std::int64_t place = row * shape.n_heads + head;
-        rotate_by_block(q + place * (nope_dim + shape.rotary_dim) + nope_dim, cos, sin, half,
+        rotate_by_block(q + place * q_dim + nope_dim, cos, sin, half,
                         queries + place * shape.key_dim + shape.rotary_first);
         return;
     }
@@ -132,7 +132,7 @@ void compute(Worker& worker, const RotateAndStoreLatent& op) {
         [&](const SegmentList& list) {
             const dim3 grid(blocks_for(list.first_unit[list.n], 1), static_cast<unsigned>(shape.n_heads + 1));
             worker.start(rotate_latent_rows, grid, kRotateThreads, 0, list, shape, places_in(op.kv, op.layer), op.cos,
-                         op.sin, op.q, op.nope_dim, op.latent, op.queries);
+                         op.sin, op.q, op.q_dim(), op.nope_dim, op.latent, op.queries);
         });
 }
 

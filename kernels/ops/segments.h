@@ -72,6 +72,19 @@ inline Cost cost_of_states(Span<AttentionSegment> segments, std::int64_t kept_si
     return cost;
 }
 
+// The rows of a segment that see more than top_k keys: its last ones. top_k 0: none.
+inline std::int64_t rows_that_choose(const AttentionSegment& segment, std::int64_t top_k) {
+    const std::int64_t n = top_k > 0 ? segment.past + segment.n_tokens - top_k : 0;
+    return n < 0 ? 0 : n < segment.n_tokens ? n : segment.n_tokens;
+}
+
+inline bool any_row_chooses(Span<AttentionSegment> segments, std::int64_t top_k) {
+    for (const AttentionSegment& segment : segments) {
+        if (rows_that_choose(segment, top_k) > 0) return true;
+    }
+    return false;
+}
+
 // All rows of a step.
 inline std::int64_t rows_of(Span<AttentionSegment> segments) {
     std::int64_t n = 0;

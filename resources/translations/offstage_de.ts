@@ -4185,11 +4185,6 @@
         <translation>%1: %2 wird nicht unterstützt: Dafür braucht es %3, und das hat Offstage nicht</translation>
     </message>
     <message>
-        <source>attention to tokens that a learned indexer chooses</source>
-        <comment>attention_by_an_indexer</comment>
-        <translation>Attention auf Token, die ein gelernter Indexer auswählt</translation>
-    </message>
-    <message>
         <source>layers of Mamba-1</source>
         <comment>layers_of_mamba1</comment>
         <translation>Mamba-1-Schichten</translation>
@@ -4253,6 +4248,36 @@
         <source>Experts would have to be read from disk for it.</source>
         <comment>prediction_layer_needs_room</comment>
         <translation>Für sie müssten Experten vom Datenträger gelesen werden.</translation>
+    </message>
+    <message>
+        <source>several residual streams that are mixed (hyper-connections), and keys that stand for several tokens</source>
+        <comment>hyper_connections</comment>
+        <translation>mehrere Residualströme, die gemischt werden (Hyper-Connections), und Schlüssel, die für mehrere Token stehen</translation>
+    </message>
+    <message>
+        <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>
+        <comment>a_rank_of_queries</comment>
+        <translation>ein Rang: Aus den Queries dieses Rangs entstehen die eines Indexers</translation>
+    </message>
+    <message>
+        <source>no less than &quot;qk_rope_head_dim&quot; (%1)</source>
+        <comment>no_less_than_the_rotary_part</comment>
+        <translation>mindestens &quot;qk_rope_head_dim&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a letter F or S for each of %1 layers</source>
+        <comment>a_letter_for_each_layer</comment>
+        <translation>ein Buchstabe F oder S für jede von %1 Schichten</translation>
+    </message>
+    <message>
+        <source>as many as &quot;num_key_value_heads&quot;</source>
+        <comment>as_many_as_kv_heads</comment>
+        <translation>so viele wie &quot;num_key_value_heads&quot;</translation>
+    </message>
+    <message>
+        <source>an indexer of its own in the first layer</source>
+        <comment>an_indexer_in_the_first_layer</comment>
+        <translation>ein eigener Indexer in der ersten Schicht</translation>
     </message>
 </context>
 <context>

@@ -4185,11 +4185,6 @@
         <translation>%1: %2 không được hỗ trợ: cần có %3, thứ mà Offstage không có</translation>
     </message>
     <message>
-        <source>attention to tokens that a learned indexer chooses</source>
-        <comment>attention_by_an_indexer</comment>
-        <translation>attention tới các token do một bộ chỉ mục học được chọn</translation>
-    </message>
-    <message>
         <source>layers of Mamba-1</source>
         <comment>layers_of_mamba1</comment>
         <translation>các lớp Mamba-1</translation>
@@ -4253,6 +4248,36 @@
         <source>Experts would have to be read from disk for it.</source>
         <comment>prediction_layer_needs_room</comment>
         <translation>Vì nó mà một số chuyên gia sẽ phải được đọc từ đĩa.</translation>
+    </message>
+    <message>
+        <source>several residual streams that are mixed (hyper-connections), and keys that stand for several tokens</source>
+        <comment>hyper_connections</comment>
+        <translation>nhiều luồng residual được trộn với nhau (hyper-connections), và khóa đại diện cho nhiều token</translation>
+    </message>
+    <message>
+        <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>
+        <comment>a_rank_of_queries</comment>
+        <translation>một hạng: query của bộ chỉ mục được tạo từ query có hạng này</translation>
+    </message>
+    <message>
+        <source>no less than &quot;qk_rope_head_dim&quot; (%1)</source>
+        <comment>no_less_than_the_rotary_part</comment>
+        <translation>không nhỏ hơn &quot;qk_rope_head_dim&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a letter F or S for each of %1 layers</source>
+        <comment>a_letter_for_each_layer</comment>
+        <translation>một chữ F hoặc S cho mỗi lớp trong %1 lớp</translation>
+    </message>
+    <message>
+        <source>as many as &quot;num_key_value_heads&quot;</source>
+        <comment>as_many_as_kv_heads</comment>
+        <translation>bằng &quot;num_key_value_heads&quot;</translation>
+    </message>
+    <message>
+        <source>an indexer of its own in the first layer</source>
+        <comment>an_indexer_in_the_first_layer</comment>
+        <translation>bộ chỉ mục riêng ở lớp đầu tiên</translation>
     </message>
 </context>
 <context>

@@ -291,7 +291,7 @@ class TestDrafts : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<int>("percent");
         for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "qwen3_next_bf16", "granite_hybrid_bf16",
-                                        "lfm2_moe_bf16", "gemma4_bf16", "deepseek_v3_bf16"}) {
+                                        "lfm2_moe_bf16", "gemma4_bf16", "glm_moe_dsa_bf16"}) {
             for (const int percent : {0, 50, 100}) {
                 QTest::addRow("%s, %d %%", model, percent) << QString(model) << percent;
             }

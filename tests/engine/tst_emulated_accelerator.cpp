@@ -218,6 +218,25 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
         gpu.submit(ops::Attend{0, shape, {&one, 1}, nullptr, 1200, kv, nullptr});
     });
 
+    // A quarter of the keys, wherever they lie, and the numbers of all: those chosen by four
+    // heads of an indexer, which reads its own keys, and its scores five times.
+    kernels::AttentionShape chosen = shape;
+    chosen.top_k = 1000;
+    expect_us(1280 * 120 * 4 / 4 / kBusBytesPerUs, [&] {
+        gpu.submit(ops::Attend{0, chosen, {&one, 1}, nullptr, 1200, kv, nullptr, nullptr});
+    });
+    kernels::AttentionShape indexer;
+    indexer.n_heads = 4;
+    indexer.n_kv_heads = 1;
+    indexer.key_dim = 50;
+    indexer.values_in_keys = true;
+    indexer.top_k = 1000;
+    const AttentionSegment on_device{0, 1, 3999, blocks, nullptr, {}};
+    expect_us((4000 * 50 * 4 + 4000 * 5 * 4 + (4 * 51 + 1000) * 4) / kBytesPerUs, [&] {
+        gpu.submit(
+            ops::ChooseKeys{0, indexer, {&on_device, 1}, nullptr, nullptr, kernels::kv_shape_of(3, indexer), nullptr});
+    });
+
     // Half a layer takes what its operations take.
     ops::GroupedAttention half;
     half.n = 1;

@@ -796,6 +796,101 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(error, ErrorKind::kUnsupported, R"("text_config.model_type" is "mistral"|"mistral4")"), "");
     }
 
+    // DeepSeek-V3.2 and GLM-5.2 as published: each layer keeps a latent row of 576 numbers,
+    // and where it has an indexer a key of 128.
+    void indexers_keep_keys_of_their_own() {
+        const ModelSpec deepseek = engine::parse_synthetic("synthetic:deepseek-v3.2").spec;
+        const engine::KvLayout kv = engine::kv_layout_of(deepseek, offstage::kernels::KvType::kBf16);
+        QCOMPARE(kv.groups.size(), std::size_t{2});
+        QCOMPARE(kv.groups[0].shape.token_bytes(), 61 * 576 * 2);
+        QCOMPARE(kv.groups[1].shape.token_bytes(), 61 * 128 * 2);
+        QVERIFY(kv.layers[60].group == 0 && kv.layers[60].layer == 60);
+        QVERIFY(kv.indexers[60].group == 1 && kv.indexers[60].layer == 60);
+        QCOMPARE(deepseek.attention_shape(3).top_k, 2048);
+        QCOMPARE(deepseek.indexer_shape(3).n_heads, 64);
+        // Two matrices of a layer, a third one of its heads' weights, and the key's norm.
+        const ModelSpec v3 = engine::parse_synthetic("synthetic:deepseek-v3").spec;
+        QCOMPARE(deepseek.total_weights() - v3.total_weights(), 61 * (64 * 128 * 1536 + (128 + 64) * 7168 + 2 * 128));
+
+        const ModelSpec glm = engine::parse_synthetic("synthetic:glm-5.2").spec;
+        std::string own;
+        for (std::int64_t l = 0; l < glm.n_layers(); ++l) {
+            QCOMPARE(glm.attention_shape(l).top_k, 2048);
+            own += glm.indexer_shape(l).n_heads > 0 ? 'F' : 'S';
+        }
+        QCOMPARE(own.substr(0, 12), std::string("FFFSSSFSSSFS"));
+        QCOMPARE(std::ranges::count(own, 'F'), 21);
+        QCOMPARE(engine::kv_layout_of(glm, offstage::kernels::KvType::kBf16).groups[1].shape.n_layers, 21);
+    }
+
+    // MiniMax-M3: three layers attend to all keys; each cached head of the others to 16
+    // blocks of 128.
+    void minimax_m3_chooses_blocks_for_each_cached_head() {
+        const ModelSpec c = engine::parse_synthetic("synthetic:minimax-m3").spec;
+        QVERIFY(c.attention_shape(2).top_k == 0 && c.indexer_shape(2).n_heads == 0 && c.layers[2].moe() == nullptr);
+        const kernels::AttentionShape shape = c.attention_shape(3), indexer = c.indexer_shape(3);
+        QVERIFY(shape.top_k == 2048 && shape.choice_block == 128 && shape.n_local_blocks == 1 && shape.n_choices == 4);
+        QVERIFY(indexer.n_heads == 4 && indexer.key_dim == 128 && indexer.rotary_dim == 64 && indexer.n_choices == 4);
+        QCOMPARE(shape.n_chosen(2049), 1921);  // 15 blocks, and the one key of the last
+        QCOMPARE(shape.n_chosen(2048 + 128), 2048);
+        const engine::KvLayout kv = engine::kv_layout_of(c, offstage::kernels::KvType::kBf16);
+        QCOMPARE(kv.groups.size(), std::size_t{2});
+        QCOMPARE(kv.groups[0].shape.token_bytes(), 60 * 4 * 2 * 128 * 2);
+        QCOMPARE(kv.groups[1].shape.token_bytes(), 57 * 128 * 2);
+        const auto error = error_of([] {
+            engine::parse_model_spec(R"({"architectures": ["MiniMaxM3VLForCausalLM"], "hidden_size": 64,
+                "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+                "max_position_embeddings": 64, "vocab_size": 10, "sparse_attention_config":
+                {"sparse_num_index_heads": 4}})",
+                                     "config.json");
+        });
+        QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "\"index_n_heads\"|\"num_key_value_heads\""), "");
+    }
+
+    void indexers_are_read_or_refused_data() {
+        QTest::addColumn<QByteArray>("keys");
+        QTest::addColumn<QString>("expected");  // which layers have one, or words of a message
+        const auto row = [](const char* name, const char* keys, const char* expected) {
+            QTest::newRow(name) << QByteArray(keys) << QString::fromLatin1(expected);
+        };
+        row("every layer", "", "FFFF");
+        row("listed", R"(, "indexer_types": ["full", "full", "shared", "shared"])", "FFSS");
+        row("list before pattern",
+            R"(, "indexer_types": ["full", "shared", "full", "full"], "index_topk_pattern": "FFFS")", "FSFF");
+        row("pattern", R"(, "index_topk_pattern": "FSSF")", "FSSF");
+        row("every second", R"(, "index_topk_freq": 2, "index_skip_topk_offset": 2)", "FFSF");
+        row("none in the first", R"(, "indexer_types": ["shared", "full", "full", "full"])",
+            "\"indexer_types\"|an indexer of its own in the first layer");
+        row("another word", R"(, "indexer_types": ["full", "full", "full", "some"])", "\"indexer_types\"|\"some\"");
+        row("short pattern", R"(, "index_topk_pattern": "FSS")",
+            "\"index_topk_pattern\"|a letter F or S for each of 4");
+        row("another letter", R"(, "index_topk_pattern": "FSSX")", "\"index_topk_pattern\"|a letter F or S");
+        row("no rank", R"(, "q_lora_rank": null)", "\"q_lora_rank\"|a rank");
+        row("small heads", R"(, "index_head_dim": 6)", "\"index_head_dim\" is 6|\"qk_rope_head_dim\" (8)");
+        row("nothing chosen", R"(, "index_topk": 0)", "\"index_topk\" is 0");
+    }
+    void indexers_are_read_or_refused() {
+        QFETCH(QByteArray, keys);
+        QFETCH(QString, expected);
+        const std::string config = (R"({"architectures": ["GlmMoeDsaForCausalLM"], "hidden_size": 64,
+            "num_hidden_layers": 4, "num_attention_heads": 4, "qk_rope_head_dim": 8, "max_position_embeddings": 64,
+            "vocab_size": 10, "intermediate_size": 64)" +
+                                    keys + "}")
+                                       .toStdString();
+        const auto read = [&] { return engine::parse_model_spec(config, "config.json"); };
+        if (expected.contains(QLatin1Char('|')) || expected.contains(QLatin1Char('"'))) {
+            QCOMPARE(mismatch(error_of([&] { static_cast<void>(read()); }), ErrorKind::kInvalidModel, expected), "");
+            return;
+        }
+        const ModelSpec spec = read();
+        QString own;
+        for (std::int64_t l = 0; l < 4; ++l) {
+            QCOMPARE(spec.attention_shape(l).top_k, 2048);
+            own += QLatin1Char(spec.indexer_shape(l).n_heads > 0 ? 'F' : 'S');
+        }
+        QCOMPARE(own, expected);
+    }
+
     void nemotron_variants_are_refused_data() {
         QTest::addColumn<QByteArray>("key");
         QTest::addColumn<bool>("unsupported");

@@ -77,6 +77,10 @@ class TestSuggestions : public QObject {
         QTest::newRow("deepseek-v2-lite") << 15.7 << 2.4;
         QTest::newRow("deepseek-v2") << 236.0 << 21.0;
         QTest::newRow("deepseek-v3") << 671.0 << 37.0;
+        QTest::newRow("deepseek-v3.2") << 672.0 << 37.0;
+        QTest::newRow("glm-5") << 744.0 << 40.0;
+        QTest::newRow("glm-5.2") << 744.0 << 40.0;
+        QTest::newRow("minimax-m3") << 428.0 << 23.0;
         QTest::newRow("kimi-k2") << 1026.0 << 32.0;
         QTest::newRow("glm-4.5") << 355.0 << 32.0;
         QTest::newRow("glm-4.5-air") << 106.0 << 12.0;

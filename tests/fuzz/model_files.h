@@ -106,6 +106,9 @@ inline std::string check_model_config(std::string_view text) {
                 return "rotary values that are no pairs of a head";
             }
             if (shape.window < 0) return "a negative window";
+            const kernels::AttentionShape indexer = c.indexer_shape(l);
+            if (shape.top_k < 0 || indexer.top_k > shape.top_k) return "a choice of keys out of range";
+            if (indexer.n_heads < 0 || indexer.rotary_dim > indexer.key_dim) return "an indexer's size out of range";
             if (!std::isfinite(shape.scale) || shape.scale <= 0) return "a scale out of range";
             const engine::MoeSpec* const moe = layer.moe();
             if (moe == nullptr) continue;

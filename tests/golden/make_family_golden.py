@@ -18,14 +18,14 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
+                          DeepseekV3ForCausalLM, DeepseekV32Config, DeepseekV32ForCausalLM, GlmMoeDsaConfig, GlmMoeDsaForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
                           ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4vMoeConfig, Glm4vMoeForConditionalGeneration, Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
                           GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM, HYV3Config, HYV3ForCausalLM,
                           Lfm2MoeConfig, Lfm2MoeForCausalLM, Llama4ForCausalLM, Llama4TextConfig, MiMoV2FlashConfig, MiMoV2FlashForCausalLM,
-                          MiniMaxM2Config, MiniMaxM2ForCausalLM, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, MiniMaxM3SparseForConditionalGeneration, MiniMaxM3VLConfig, NemotronHConfig, NemotronHForCausalLM, Mistral4Config, Mistral4ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
                           Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM, Qwen3NextConfig,
                           Qwen3NextForCausalLM, Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration, SarvamMoEConfig, SolarOpenConfig, SolarOpenForCausalLM,
@@ -40,6 +40,7 @@ SEQUENCES = (1, 5, 24)  # one token, a few, and the one whose routing and hidden
 PROMPT = 8              # the greedy answer continues the first tokens of the last sequence
 N_GREEDY = 64
 SMALLEST_ROUTER_MARGIN = 1e-4  # between the last chosen and the best other score (of experts, and of groups)
+SMALLEST_INDEXER_MARGIN = 1e-4  # between the scores of the last chosen key and of the best other
 SMALLEST_MIXER_MARGIN = 1e-2   # in the longest case, which is compared with bf16 products too
 SMALLEST_LOGIT_MARGIN = 1e-2   # between the two best tokens of a greedy step
 LARGEST_ENTROPY = 0.9          # of attention, as a share of the entropy of uniform attention
@@ -53,6 +54,8 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "qwen3_5_moe": (Qwen3_5MoeTextConfig, Qwen3_5MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
+           "deepseek_v32": (DeepseekV32Config, DeepseekV32ForCausalLM),
+           "glm_moe_dsa": (GlmMoeDsaConfig, GlmMoeDsaForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
            "dots1": (Dots1Config, Dots1ForCausalLM),
@@ -75,6 +78,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "glm4_moe_lite": (Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
+           "minimax_m3_vl": (MiniMaxM3VLConfig, MiniMaxM3SparseForConditionalGeneration),
            "nemotron_h": (NemotronHConfig, NemotronHForCausalLM),
            "afmoe": (AfmoeConfig, AfmoeForCausalLM),
            "glm4v_moe": (Glm4vMoeConfig, Glm4vMoeForConditionalGeneration),
@@ -94,8 +98,10 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 # name: (family, dtype on disk, settings, how config.json is written)
 #   v4     as transformers 4 and the published checkpoints write it: rope_theta and rope_scaling, torch_dtype
 #   extra  further keys of the published checkpoints
+#   without  keys that they have not
 #   long   positions of LongRoPE beyond its first context, whatever the length: transformers 5.23 takes the short
 #          factors for them, the published modeling_phimoe.py the long ones
+#   published_m3  MiniMax-M3's own keys: sparse_attention_config, moe_layer_freq
 #   mxfp4  experts in blocks of 32 weights of 4 bits with an exponent, as gpt-oss is published
 #   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
 #   tower  as Qwen3.5 and Gemma 4 are published: the language model's part of a model that sees, with tensors of a
@@ -224,6 +230,36 @@ CASES = {
              rms_norm_eps=1e-5, max_position_embeddings=256, num_nextn_predict_layers=0,
              rope_parameters=dict(rope_type="default", rope_theta=50000.0)),
         dict()),
+    "deepseek_v32_bf16": (
+        "deepseek_v32", torch.bfloat16,
+        dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, q_lora_rank=24,
+             kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=56,
+             moe_intermediate_size=16, n_routed_experts=12, num_experts_per_tok=4, n_shared_experts=1,
+             first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True,
+             index_n_heads=8, index_head_dim=16, index_topk=12, max_position_embeddings=3840,
+             rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=40, beta_fast=32, beta_slow=1,
+                                  mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=96)),
+        dict(v4=True, mtp=True, longest=40, prompt=30, without=("mlp_layer_types", "layer_types"),
+             extra=dict(scoring_func="sigmoid", topk_method="noaux_tc", num_nextn_predict_layers=1, **DEEPSEEK_EXTRA))),
+    "glm_moe_dsa_bf16": (
+        "glm_moe_dsa", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, q_lora_rank=20,
+             kv_lora_rank=24, qk_nope_head_dim=12, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=40,
+             moe_intermediate_size=16, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1,
+             first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True, index_n_heads=6,
+             index_head_dim=16, index_topk=11, indexer_types=["full", "shared", "full", "shared"],
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(longest=40, prompt=30)),
+    "glm_moe_dsa_odd_f32": (
+        "glm_moe_dsa", torch.float32,
+        dict(hidden_size=28, num_attention_heads=3, num_key_value_heads=3, num_hidden_layers=4, q_lora_rank=18,
+             kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, intermediate_size=36,
+             moe_intermediate_size=12, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
+             mlp_layer_types=["sparse", "dense", "sparse", "dense"], n_group=3, topk_group=2,
+             routed_scaling_factor=1.5, norm_topk_prob=False, index_n_heads=7, index_head_dim=10, index_topk=67,
+             index_topk_freq=2, index_skip_topk_offset=2, max_position_embeddings=256, rms_norm_eps=1e-4,
+             rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict(longest=100, prompt=90, without=("indexer_types",))),
     "qwen2_moe_bf16": (
         "qwen2_moe", torch.bfloat16,
         dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, num_experts=10,
@@ -464,6 +500,36 @@ CASES = {
              num_local_experts=10, num_experts_per_tok=4, intermediate_size=24,
              rope_parameters=dict(rope_type="default", rope_theta=5e6, partial_rotary_factor=0.5)),
         dict(v4=True, extra=dict(rotary_dim=8, scoring_func="sigmoid", use_routing_bias=True))),
+    "minimax_m3_bf16": (
+        "minimax_m3_vl", torch.bfloat16,
+        dict(text_config=dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2,
+                              num_hidden_layers=3, num_local_experts=8, num_experts_per_tok=3, intermediate_size=16,
+                              shared_intermediate_size=16, dense_intermediate_size=40, rotary_dim=8,
+                              routed_scaling_factor=2.0, max_position_embeddings=256,
+                              moe_layer_freq=[0, 1, 1],
+                              sparse_attention_config=dict(sparse_num_index_heads=2, sparse_index_dim=12,
+                                                           sparse_block_size=8, sparse_topk_blocks=3,
+                                                           sparse_local_block=1, sparse_attention_freq=[0, 1, 1]),
+                              rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)),
+             vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                                image_size=4, patch_size=2, temporal_patch_size=1, spatial_merge_size=1),
+             projector_hidden_size=32),
+        dict(published_m3=True, longest=60, prompt=50)),
+    "minimax_m3_odd_f32": (
+        "minimax_m3_vl", torch.float32,
+        dict(text_config=dict(hidden_size=24, head_dim=10, num_attention_heads=6, num_key_value_heads=3,
+                              num_hidden_layers=3, num_local_experts=6, num_experts_per_tok=2, intermediate_size=12,
+                              shared_intermediate_size=20, dense_intermediate_size=28, rotary_dim=6,
+                              routed_scaling_factor=1.5, swiglu_limit=1.2, swiglu_alpha=1.5,
+                              max_position_embeddings=256, rms_norm_eps=1e-4, index_n_heads=3, index_head_dim=7,
+                              index_block_size=5, index_topk_blocks=4, index_local_blocks=2,
+                              layer_types=["minimax_m3_sparse", "full_attention", "minimax_m3_sparse"],
+                              mlp_layer_types=["sparse", "sparse", "dense"],
+                              rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.6)),
+             vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                                image_size=4, patch_size=2, temporal_patch_size=1, spatial_merge_size=1),
+             projector_hidden_size=24),
+        dict(longest=100, prompt=90)),
     "phimoe_bf16": (
         "phimoe", torch.bfloat16,
         dict(hidden_size=48, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, num_local_experts=6,
@@ -634,11 +700,14 @@ def draw_weights(model: torch.nn.Module) -> None:
     attention and the router."""
     with torch.no_grad():
         for key, weight in model.named_parameters():
+            if key.endswith("indexer.k_norm.bias"):
+                weight.copy_(0.3 * torch.randn_like(weight))
+                continue
             if "norm" in key.split(".")[-2]:
                 middle = 1.6 if any(part in key for part in QK_NORMS) else 1.0
                 if model.config.model_type == "gemma4_text" and middle != 1.0:
                     middle = 0.9  # scores are not scaled
-                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next", "step3p7") and ".linear_attn." not in key:
+                if model.config.model_type in ("qwen3_5_moe_text", "qwen3_next", "step3p7", "minimax_m3_vl") and ".linear_attn." not in key:
                     middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
@@ -728,7 +797,19 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
             config["num_experts"] = config.pop("num_local_experts", config.get("num_experts"))
         elif config["model_type"].startswith("deepseek"):
             config.pop("head_dim", None)  # transformers 5 writes qk_rope_head_dim under this name too
+    if form.get("published_m3"):
+        text = config["text_config"]
+        sparse = {"sparse_num_index_heads": "index_n_heads", "sparse_index_dim": "index_head_dim",
+                  "sparse_block_size": "index_block_size", "sparse_topk_blocks": "index_topk_blocks",
+                  "sparse_local_block": "index_local_blocks"}
+        text["sparse_attention_config"] = {old: text.pop(new) for old, new in sparse.items()}
+        text["sparse_attention_config"]["sparse_attention_freq"] = [int(kind != "full_attention")
+                                                                    for kind in text.pop("layer_types")]
+        text["moe_layer_freq"] = [int(kind == "sparse") for kind in text.pop("mlp_layer_types")]
+        text.update(hidden_act="swigluoai", n_shared_experts=1)
     config.update(form.get("extra", {}))
+    for key in form.get("without", ()):
+        config.pop(key)
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
@@ -949,6 +1030,11 @@ class Recorder:
 
     def __init__(self, model):
         self.model, self.routing, self.residual = model, {}, {}
+        self.indexers = [module for module in model.modules() if type(module).__name__.endswith("Indexer")]
+        self.indexer_margin = math.inf
+        for indexer in self.indexers:
+            n_chosen = indexer.index_topk if hasattr(indexer, "index_topk") else indexer.topk_blocks
+            indexer.forward = self.keep_margin(indexer.forward, n_chosen)
         self.body = model.transformer if hasattr(model, "transformer") else model.model
         self.body = getattr(self.body, "language_model", self.body)
         self.layers = self.body.blocks if hasattr(self.body, "blocks") else self.body.layers
@@ -957,6 +1043,26 @@ class Recorder:
             gate = self.gate_of(layer)
             if gate is not None:
                 gate.register_forward_hook(self.keep_routing(i))
+
+    def keep_margin(self, forward, index_topk: int):
+        """The indexer's forward pass, which looks at the scores that it chooses by."""
+        def wrapped(*inputs, **named):
+            topk = torch.Tensor.topk
+
+            def judged(scores, k, **options):
+                seen = (scores > -1e30).sum(-1)
+                order = scores.sort(-1, descending=True).values
+                if order.shape[-1] > index_topk:
+                    gaps = order[..., index_topk - 1] - order[..., index_topk]
+                    gaps = gaps[seen > index_topk]
+                    self.indexer_margin = min([self.indexer_margin, *gaps.tolist()])
+                return topk(scores, k, **options)
+            torch.Tensor.topk = judged
+            try:
+                return forward(*inputs, **named)
+            finally:
+                torch.Tensor.topk = topk
+        return wrapped
 
     @staticmethod
     def gate_of(layer):
@@ -976,6 +1082,8 @@ class Recorder:
                 logits = output
                 weights, experts = logits.softmax(-1).topk(self.model.config.ffn_config.moe_top_k, -1)
                 weights = weights / weights.sum(-1, keepdim=True)
+            if self.model.config.model_type == "minimax_m3_vl":  # scales what the experts have put out
+                weights = weights * self.layers[i].mlp.routed_scaling_factor
             self.routing[i] = (logits.float(), weights.float(), experts)
         return hook
 
@@ -1053,6 +1161,8 @@ def run(model, form: dict) -> tuple[dict, dict]:
         for _ in range(N_GREEDY if router_margin >= SMALLEST_ROUTER_MARGIN else 0):
             if logit_margin < SMALLEST_LOGIT_MARGIN:
                 break
+            if recorder.indexer_margin < SMALLEST_INDEXER_MARGIN:
+                break
             row = model(torch.tensor([sequence]), use_cache=False).logits[0, -1]
             best = row.topk(2)
             logit_margin = min(logit_margin, float(best.values[0] - best.values[1]))
@@ -1062,13 +1172,16 @@ def run(model, form: dict) -> tuple[dict, dict]:
     golden = {"cases": cases, "greedy": {"prompt": sequence[:prompt], "tokens": greedy},
               "smallest_router_margin": float(f"{router_margin:.3g}"),
               "smallest_logit_margin": float(f"{logit_margin:.3g}")}
-    figures = {"router": router_margin, "mixer": mixer, "logit": logit_margin, "entropy": entropy, "spread": spread,
+    if recorder.indexers:
+        golden["smallest_indexer_margin"] = float(f"{recorder.indexer_margin:.3g}")
+    figures = {"router": router_margin, "indexer": recorder.indexer_margin, "mixer": mixer, "logit": logit_margin, "entropy": entropy, "spread": spread,
                "tokens": len(set(greedy))}
     return golden, figures
 
 
 def is_sound(figures: dict) -> bool:
-    return (figures["router"] >= SMALLEST_ROUTER_MARGIN and figures["mixer"] >= SMALLEST_MIXER_MARGIN and figures["logit"] >= SMALLEST_LOGIT_MARGIN
+    return (figures["router"] >= SMALLEST_ROUTER_MARGIN and figures["indexer"] >= SMALLEST_INDEXER_MARGIN
+            and figures["mixer"] >= SMALLEST_MIXER_MARGIN and figures["logit"] >= SMALLEST_LOGIT_MARGIN
             and figures["entropy"] <= LARGEST_ENTROPY and figures["tokens"] >= FEWEST_TOKENS
             and 0.3 <= figures["spread"] <= 10)
 

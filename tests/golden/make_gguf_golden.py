@@ -22,7 +22,8 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "qwen3_moe_bias_bf16", "qwen3_next_bf16", "dots1_bf16",
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
           "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
-          "llama4_plain_bf16", "mimo_v2_flash_bf16", "kimi_k25_bf16", "step3p5_bf16"]
+          "llama4_plain_bf16", "mimo_v2_flash_bf16", "kimi_k25_bf16", "step3p5_bf16",
+          "deepseek_v32_bf16", "glm_moe_dsa_bf16", "minimax_m3_bf16"]
 
 # Of tests/engine/data/prediction, where the files go, too.
 PREDICTING = ["qwen3_next_bf16", "glm4_moe_groups_f32"]
@@ -45,7 +46,7 @@ def convert(folder, target, has_prediction=False):
     if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there
         vocab = {str(i): i for i in range(config["text_config"]["vocab_size"])}
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
-    if config["model_type"] in ("sarvam_moe", "mimo_v2_flash", "step3p5"):  # transformers' own classes have other keys than the converter reads
+    if config["model_type"] in ("sarvam_moe", "mimo_v2_flash", "step3p5", "minimax_m3_vl"):  # transformers' own classes have other keys than the converter reads
         config["model_type"] += "_as_published"
     if config["model_type"] == "hunyuan_v1_moe":  # the converter stretches theta for the published numbers alone
         dim, alpha = config["head_dim"], config.pop("rope_scaling")["alpha"]

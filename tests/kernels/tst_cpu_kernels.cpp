@@ -85,6 +85,8 @@ class TestCpuKernels : public QObject {
     void activate_by_silu_takes_extreme_gates();
     void delta_rule_is_the_scalar_one_data() { add_instruction_set_rows(); }
     void delta_rule_is_the_scalar_one();
+    void indexer_scores_are_the_scalar_ones_data() { add_instruction_set_rows(); }
+    void indexer_scores_are_the_scalar_ones();
     void soft_cap_matches_double_data() { add_instruction_set_rows(); }
     void soft_cap_matches_double();
     void axpy_adds_for_any_length_data() { add_instruction_set_rows(); }
@@ -478,6 +480,52 @@ void TestCpuKernels::expert_ffn_by_any_spec_is_the_scalar_one() {
 
 // Any range of columns, and tokens in one call or in two, give the same bits; columns
 // beside the range stay.
+// Bit by bit: what is chosen must not depend on the machine.
+void TestCpuKernels::indexer_scores_are_the_scalar_ones() {
+    QFETCH(int, set);
+    constexpr std::int64_t kRows = 3;
+    for (const std::int64_t key_dim : {1, 6, 31, 64, 130}) {
+        for (const std::int64_t n_heads : {1, 3, 4, 7, 20}) {
+            for (const KvType type : {KvType::kF32, KvType::kBf16, KvType::kInt8}) {
+                AttentionShape shape;
+                shape.n_heads = n_heads;
+                shape.n_kv_heads = 1;
+                shape.key_dim = key_dim;
+                shape.values_in_keys = true;
+                const KvShape cache = kv_shape_of(2, shape, type);
+                TestBuffer<std::byte> first(cache.block_bytes()), second(cache.block_bytes());
+                std::vector<float> key(static_cast<std::size_t>(key_dim));
+                const std::byte* const blocks[] = {first.data(), second.data()};
+                for (std::int64_t k = 0; k < 2 * kKvBlockTokens; ++k) {
+                    fill_random(key, static_cast<std::uint32_t>(k));
+                    store_kv_row(key.data(), key_dim, type,
+                                 (k < kKvBlockTokens ? first : second).data() + cache.keys_offset(1, 0) +
+                                     k % kKvBlockTokens * cache.key_stride());
+                }
+                std::vector<float> queries(static_cast<std::size_t>(kRows * n_heads * key_dim));
+                std::vector<float> weights(static_cast<std::size_t>(kRows * n_heads));
+                fill_random(queries, 5);
+                fill_random(weights, 6);
+                for (const auto& [begin, end] : {std::pair{0, 128}, {3, 5}, {60, 70}, {64, 127}}) {
+                    const std::int64_t n = end - begin;
+                    TestBuffer<float> scratch(indexer_scratch_floats(key_dim));
+                    TestBuffer<float> got(kRows * n), want(kRows * n);
+                    for (TestBuffer<float>* const to : {&got, &want}) {
+                        const CpuKernels& kernels = to == &got ? kernels_of(set) : cpu_kernels(InstructionSet::kScalar);
+                        kernels.indexer_scores({queries.data(), weights.data(), kRows, n_heads, to->data() - begin, n},
+                                               kv_head_of(cache, blocks, 1, 0), begin, end, scratch.data());
+                        QVERIFY(to->guards_intact() && scratch.guards_intact());
+                    }
+                    QVERIFY(std::memcmp(got.data(), want.data(), got.span().size_bytes()) == 0);
+                    double sum = 0;
+                    for (const float score : got.span()) sum += std::abs(static_cast<double>(score));
+                    QVERIFY(sum > 0 || key_dim * n_heads < 4);
+                }
+            }
+        }
+    }
+}
+
 void TestCpuKernels::delta_rule_is_the_scalar_one() {
     QFETCH(int, set);
     constexpr std::int64_t kTokens = 5;

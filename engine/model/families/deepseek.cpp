@@ -14,13 +14,6 @@
 namespace offstage::engine {
 namespace {
 
-enum class Version : std::uint8_t { kMoe16B, kV2, kV3, kGlmLite, kMistral4 };
-
-// V3 and its derivatives.
-constexpr bool is_v3(Version version) {
-    return version == Version::kV3 || version == Version::kGlmLite || version == Version::kMistral4;
-}
-
 // How Mistral has queries grow; it is among the keys of the positions. In GGUF the
 // context may be another one than YaRN's.
 QueryGrowth read_growth(const ConfigFields& config) {
@@ -35,20 +28,17 @@ QueryGrowth read_growth(const ConfigFields& config) {
     return {};
 }
 
-LatentSpec read_attention(const ConfigFields& config, Version version) {
-    const bool glm = version == Version::kGlmLite;
-    const bool mistral = version == Version::kMistral4;
+LatentSpec read_attention(const ConfigFields& config, const DeepseekDefaults& defaults) {
     LatentSpec a;
     a.n_heads = config.count("num_attention_heads", 1, std::int64_t{1} << 16);
-    const std::int64_t default_rank = glm ? 768 : mistral ? 1024 : 1536;
-    a.query_rank = config.has("q_lora_rank") ? config.optional_dim("q_lora_rank", 0) : default_rank;
-    a.latent_dim = config.dim("kv_lora_rank", mistral ? 256 : 512);
-    a.nope_dim = config.dim("qk_nope_head_dim", glm ? 192 : mistral ? 64 : 128);
-    a.value_dim = config.dim("v_head_dim", glm ? 256 : 128);
+    a.query_rank = config.has("q_lora_rank") ? config.optional_dim("q_lora_rank", 0) : defaults.query_rank;
+    a.latent_dim = config.dim("kv_lora_rank", defaults.latent_dim);
+    a.nope_dim = config.dim("qk_nope_head_dim", defaults.nope_dim);
+    a.value_dim = config.dim("v_head_dim", defaults.value_dim);
     const std::int64_t rotary = config.count("qk_rope_head_dim", 1, kMostHeadDim, 64);
     if (rotary % 2 != 0) config.reject("qk_rope_head_dim", messages::an_even_number_for_rope);
     a.bias = config.flag("attention_bias", false);
-    a.interleaved = version == Version::kV2 || config.flag("rope_interleave", true);
+    a.interleaved = !defaults.may_be_halves || config.flag("rope_interleave", true);
     double softmax_factor = 1;
     a.rope = config.rope(rotary, 1e4, &softmax_factor);
     a.scale = static_cast<float>(softmax_factor / std::sqrt(static_cast<double>(a.query_dim())));
@@ -56,30 +46,21 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
     return a;
 }
 
-MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
-    const bool v3 = is_v3(version);
-    const bool glm = version == Version::kGlmLite;
-    const bool mistral = version == Version::kMistral4;
+MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, const DeepseekDefaults& defaults) {
+    const bool v3 = defaults.is_v3;
     const char* const other_name = v3 ? "num_local_experts" : "num_experts";  // as transformers 5 may write it
     if (!v3) config.count("num_experts_per_tok", 1, kMostExperts);            // must be there
-    MoeSpec moe = config.experts(spec,
-                                 config.dim("moe_intermediate_size", glm  ? 1536
-                                                                     : v3 ? 2048
-                                                                          : 1407),
-                                 {other_name, "n_routed_experts"},
-                                 mistral      ? 128
-                                 : v3 && !glm ? 256
-                                              : 64,
-                                 glm || mistral ? 4 : 8);
+    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", defaults.ffn_dim),
+                                 {other_name, "n_routed_experts"}, defaults.n_experts, defaults.n_active);
     kernels::RouterSpec& router = moe.router;
     router.renormalise = config.flag("norm_topk_prob", v3);
-    router.scale = static_cast<float>(config.positive("routed_scaling_factor", glm ? 1.8 : v3 && !mistral ? 2.5 : 1.0));
+    router.scale = static_cast<float>(config.positive("routed_scaling_factor", defaults.scale));
     if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
     const auto text_or = [&](const char* name, const char* otherwise) {
         return config.has_value(name) ? config.text(name) : std::string(otherwise);
     };
-    const std::string method = text_or("topk_method", mistral ? "group_limited_greedy" : v3 ? "noaux_tc" : "greedy");
-    const std::string scoring = text_or("scoring_func", v3 && !mistral ? "sigmoid" : "softmax");
+    const std::string method = text_or("topk_method", defaults.choice);
+    const std::string scoring = text_or("scoring_func", defaults.scoring);
     if (method != "greedy" && method != "group_limited_greedy" && method != "noaux_tc") {
         config.unsupported("topk_method", in_quotes(method), messages::topk_methods);
     }
@@ -90,50 +71,84 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     router.denominator_floor = 1e-20f;
     moe.selection_bias = method == "noaux_tc";
     if (method != "greedy") {
-        const bool grouped = version == Version::kV3;
-        config.expert_groups(router, grouped ? 8 : 1, grouped ? 4 : 1);
-        router.group_score =
-            method == "noaux_tc" || mistral ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
+        config.expert_groups(router, defaults.n_groups, defaults.n_groups_used);
+        router.group_score = method == "noaux_tc" || defaults.group_score == kernels::GroupScore::kSumOfTwoBest
+                                 ? kernels::GroupScore::kSumOfTwoBest
+                                 : kernels::GroupScore::kLargest;
     }
     const std::int64_t n_shared =
-        config.is_null("n_shared_experts") ? 0 : config.count("n_shared_experts", 0, 1024, v3 ? 1 : 2);
+        config.is_null("n_shared_experts") ? 0 : config.count("n_shared_experts", 0, 1024, defaults.n_shared);
     moe.shared_dim = n_shared * spec.experts.ffn_dim;
     return moe;
 }
 
-void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version) {
-    const bool v3 = is_v3(version);
-    const bool glm = version == Version::kGlmLite;
-    config.read_common(spec, v3 ? 0 : 1, v3 ? 1 : 2);
-    spec.norm.eps = config.eps("rms_norm_eps", glm ? 1e-5 : 1e-6);
+constexpr DeepseekDefaults kOldDefaults = {.is_v3 = false,
+                                           .may_be_halves = false,
+                                           .choice = "greedy",
+                                           .scoring = "softmax",
+                                           .n_experts = 64,
+                                           .n_shared = 2,
+                                           .ffn_dim = 1407,
+                                           .dense_dim = 11008};
+constexpr DeepseekDefaults kGlmLiteDefaults = {.lists_networks = true,
+                                               .eps = 1e-5,
+                                               .query_rank = 768,
+                                               .nope_dim = 192,
+                                               .value_dim = 256,
+                                               .n_experts = 64,
+                                               .n_active = 4,
+                                               .ffn_dim = 1536,
+                                               .dense_dim = 10240,
+                                               .n_dense = 1,
+                                               .scale = 1.8};
+constexpr DeepseekDefaults kMistralDefaults = {.choice = "group_limited_greedy",
+                                               .scoring = "softmax",
+                                               .group_score = kernels::GroupScore::kSumOfTwoBest,
+                                               .query_rank = 1024,
+                                               .latent_dim = 256,
+                                               .nope_dim = 64,
+                                               .n_experts = 128,
+                                               .n_active = 4};
+
+template <const DeepseekDefaults& kDefaults>
+void read_deepseek_with(const ConfigFields& config, ModelSpec& spec) {
+    read_deepseek(config, spec, kDefaults);
+}
+
+void read_deepseek_moe(const ConfigFields& config, ModelSpec& spec) {
+    DeepseekDefaults defaults = kOldDefaults;
+    defaults.latent = false;
+    read_deepseek(config, spec, defaults);
+}
+
+}  // namespace
+
+void read_deepseek(const ConfigFields& config, ModelSpec& spec, const DeepseekDefaults& defaults) {
+    config.read_common(spec, defaults.is_v3 ? 0 : 1, defaults.is_v3 ? 1 : 2);
+    spec.norm.eps = config.eps("rms_norm_eps", defaults.eps);
     AttentionSpec attention;
-    if (version == Version::kMoe16B) {
+    if (defaults.latent) {
+        attention = read_attention(config, defaults);
+    } else {
         GroupedQuerySpec heads = config.grouped_query(spec, ConfigFields::kAsManyAsHeads, 1e4);
         heads.qkv_bias = heads.output_bias = config.flag("attention_bias", false);
         attention = heads;
-    } else {
-        attention = read_attention(config, version);
     }
-    const MoeSpec moe = read_moe(config, spec, version);
+    const MoeSpec moe = read_moe(config, spec, defaults);
     const auto count_or = [&](const char* name, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
         return config.has_value(name) ? config.count(name, least, most) : otherwise;
     };
-    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(),
-                                          glm                       ? 1
-                                          : version == Version::kV3 ? 3
-                                                                    : 0);
+    const std::int64_t n_dense = count_or("first_k_dense_replace", 0, spec.n_layers(), defaults.n_dense);
     const std::int64_t step = count_or("moe_layer_freq", 1, kMostLayers, 1);
-    const auto listed = glm ? config.layers_of_type("mlp_layer_types", "dense", "sparse", spec.layers.size())
+    const auto listed = defaults.lists_networks
+                            ? config.layers_of_type("mlp_layer_types", "dense", "sparse", spec.layers.size())
                             : std::optional<std::vector<bool>>();
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         layer.attention = attention;
         const bool is_dense = listed ? (*listed)[static_cast<std::size_t>(l)] : l < n_dense || l % step != 0;
         if (is_dense) {
-            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", glm                       ? 10240
-                                                                     : version == Version::kV3 ? 18432
-                                                                     : v3                      ? 12288
-                                                                                               : 11008)};
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", defaults.dense_dim)};
         } else {
             layer.ffn = moe;
         }
@@ -178,22 +193,14 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
     }
 }
 
-template <Version kVersion>
-void read_version(const ConfigFields& config, ModelSpec& spec) {
-    read_deepseek(config, spec, kVersion);
-}
-
-}  // namespace
-
-const Family kDeepseekMoe = {"DeepseekForCausalLM", "deepseek", read_version<Version::kMoe16B>, deepseek_parts,
-                             standard_expert};
-const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2",   read_version<Version::kV2>,
+const Family kDeepseekMoe = {"DeepseekForCausalLM", "deepseek", read_deepseek_moe, deepseek_parts, standard_expert};
+const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2",   read_deepseek_with<kOldDefaults>,
                             deepseek_parts,          standard_expert, look_for_fused_experts};
-const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3",   read_version<Version::kV3>,
+const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3",   read_deepseek_with<kDeepseekV3Defaults>,
                             deepseek_parts,          standard_expert, look_for_fused_experts};
-const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_version<Version::kGlmLite>,
+const Family kGlm4MoeLite = {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", read_deepseek_with<kGlmLiteDefaults>,
                              deepseek_parts,           standard_expert, look_for_fused_experts};
-const Family kMistral4 = {"Mistral4ForCausalLM", "mistral4",      read_version<Version::kMistral4>,
+const Family kMistral4 = {"Mistral4ForCausalLM", "mistral4",      read_deepseek_with<kMistralDefaults>,
                           deepseek_parts,        standard_expert, look_for_fused_experts};
 
 }  // namespace offstage::engine

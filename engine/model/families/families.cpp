@@ -8,13 +8,13 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::array kFamilies = {
-    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,   &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
-    &kDeepseekV2, &kDeepseekV3, &kOlmoe,      &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
-    &kPhimoe,     &kDbrx,       &kGraniteMoe, &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
-    &kDots1,      &kErnie45Moe, &kExaoneMoe,  &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
-    &kSolarOpen,  &kHunyuanMoe, &kHy3,        &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
-    &kQwen3VlMoe, &kLlama4,     &kLlama4Text, &kMimoV2Flash,      &kStep35,           &kStep37,        &kKimiK25,
-    &kKimi25,     &kMistral3};
+    &kMixtral,    &kQwen2Moe,   &kQwen3Moe,    &kQwen3Next,        &kQwen35Moe,        &kQwen35MoeText, &kDeepseekMoe,
+    &kDeepseekV2, &kDeepseekV3, &kOlmoe,       &kGlm4Moe,          &kGlm4MoeLite,      &kMinimaxM2,     &kPhiMoe,
+    &kPhimoe,     &kDbrx,       &kGraniteMoe,  &kGraniteMoeShared, &kGemma4,           &kGemma4Text,    &kGptOss,
+    &kDots1,      &kErnie45Moe, &kExaoneMoe,   &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
+    &kSolarOpen,  &kHunyuanMoe, &kHy3,         &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
+    &kQwen3VlMoe, &kLlama4,     &kLlama4Text,  &kMimoV2Flash,      &kStep35,           &kStep37,        &kKimiK25,
+    &kKimi25,     &kMistral3,   &kDeepseekV32, &kGlmMoeDsa,        &kMinimaxM3,        &kMinimaxM3Text};
 
 }  // namespace
 

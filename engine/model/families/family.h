@@ -27,9 +27,9 @@ struct TensorPart {
     std::int64_t block = 0;
     std::int64_t first = 0;
     std::int64_t count = 0;
-    // The number of last rows of each block's choice that the file pairs as neighbours
-    // for rotary positions (2 i, 2 i + 1). Ours are halves (i, i + n / 2): these rows are
-    // reordered.
+    // The number of last rows of each block's choice (or of first ones, see below) that
+    // the file pairs as neighbours for rotary positions (2 i, 2 i + 1). Ours are halves
+    // (i, i + n / 2): these rows are reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
     // A matrix's weights are multiplied by this tensor's one number, where the file has
@@ -38,8 +38,9 @@ struct TensorPart {
     // For a vector: the change of its values.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
-    bool is_optional = false;  // of a vector: zeros where the checkpoint lacks it
-    float factor = 1;          // for a vector's values after that
+    bool is_optional = false;        // of a vector: zeros where the checkpoint lacks it
+    float factor = 1;                // for a vector's values after that
+    bool interleaved_first = false;  // the rows that pair as neighbours are the first ones
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
@@ -102,6 +103,10 @@ extern const Family kSolarOpen;
 extern const Family kHunyuanMoe;
 extern const Family kHy3;
 extern const Family kMistral4;
+extern const Family kDeepseekV32;
+extern const Family kGlmMoeDsa;
+extern const Family kMinimaxM3;
+extern const Family kMinimaxM3Text;
 extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kMinimaxM2;
@@ -173,6 +178,37 @@ struct Mamba2Keys {
     const char* kernel = "mamba_d_conv";
 };
 Mamba2Spec read_mamba2(const ConfigFields& config, const ModelSpec& spec, const RopeSpec& rope, const Mamba2Keys& keys);
+// DeepSeek's models: latent attention, groups of experts, shared experts, leading dense
+// layers. What the configuration may leave out, here mostly as V3's derivatives have it:
+struct DeepseekDefaults {
+    bool latent = true;
+    bool is_v3 = true;            // weights are renormalised and scaled
+    bool may_be_halves = true;    // rope_interleave counts
+    bool lists_networks = false;  // mlp_layer_types counts
+    const char* choice = "noaux_tc";
+    const char* scoring = "sigmoid";
+    kernels::GroupScore group_score = kernels::GroupScore::kLargest;  // without a bias for the choice
+    double eps = 1e-6;
+    std::int64_t query_rank = 1536, latent_dim = 512, nope_dim = 128, value_dim = 128;
+    std::int64_t n_experts = 256, n_active = 8, n_shared = 1, n_groups = 1, n_groups_used = 1;
+    std::int64_t ffn_dim = 2048, dense_dim = 12288, n_dense = 0;
+    double scale = 1;
+};
+inline constexpr DeepseekDefaults kDeepseekV3Defaults = {
+    .n_groups = 8, .n_groups_used = 4, .dense_dim = 18432, .n_dense = 3, .scale = 2.5};
+void read_deepseek(const ConfigFields& config, ModelSpec& spec, const DeepseekDefaults& defaults);
+std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor& tensor);
+// An indexer's tensors below `prefix`, which are weights but for the bias of the key's
+// norm. Empty: another role.
+struct IndexerNames {
+    const char* query = "";
+    const char* query_norm = "";
+    const char* key = "";
+    const char* key_norm = "";
+    const char* weights = "";
+};
+std::vector<TensorPart> indexer_parts(const IndexerSpec& indexer, std::int64_t rotary_dim, const DenseTensor& tensor,
+                                      const std::string& prefix, const IndexerNames& names);
 // mlp.experts.N.gate_proj, up_proj and down_proj, or fused below mlp.experts.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.

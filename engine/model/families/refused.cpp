@@ -17,12 +17,8 @@ struct RefusedFamily {
 };
 
 constexpr std::array kRefused = {
-    RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV32ForCausalLM", "deepseek_v32", "deepseek32"}},
-    RefusedFamily{&messages::attention_by_an_indexer, {"DeepseekV4ForCausalLM", "deepseek_v4", "deepseek4"}},
-    RefusedFamily{&messages::attention_by_an_indexer, {"GlmMoeDsaForCausalLM", "glm_moe_dsa", "glm-dsa"}},
-    RefusedFamily{&messages::attention_by_an_indexer,
-                  {"MiniMaxM3VLForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", "minimax-m3"}},
-    RefusedFamily{&messages::attention_by_an_indexer,
+    RefusedFamily{&messages::hyper_connections, {"DeepseekV4ForCausalLM", "deepseek_v4", "deepseek4"}},
+    RefusedFamily{&messages::hyper_connections,
                   {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4exp"}},
     RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},
     RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <type_traits>
+
+#include "engine/run/layers/indexer.h"
 
 namespace offstage::engine {
 namespace {
@@ -39,8 +42,8 @@ OutputRule output_rule(const ModelSpec& spec, const DeviceWeights& weights, std:
 class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
-                          std::int64_t layer, KvLayout::Place place, std::size_t rotation)
-        : place_(place),
+                          std::int64_t layer, const KvLayout& layout, std::size_t rotation)
+        : place_(layout.layers[static_cast<std::size_t>(layer)]),
           rotation_(rotation),
           turns_first_(attention.qk_norm == QkNorm::kTurnedHead),
           growth_(attention.growth) {
@@ -49,7 +52,8 @@ class GroupedQueryAttention final : public AttentionModule {
         };
         op_.shape = spec.attention_shape(layer);
         op_.shape.sinks = weights.vector(TensorRole::kSinks, layer);
-        op_.layer = place.layer;
+        op_.layer = place_.layer;
+        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation);
         op_.projections[0] = weights.matrix(TensorRole::kQkv, layer);
         if (op_.projections[0].data == nullptr) {
             op_.projections[0] = weights.matrix(TensorRole::kQuery, layer);
@@ -77,12 +81,14 @@ class GroupedQueryAttention final : public AttentionModule {
         const kernels::AttentionShape shape = spec.attention_shape(layer);
         const auto& gqa = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(layer)].attention);
         const std::int64_t n_gates = !gqa.output_gate ? 0 : gqa.head_gates ? shape.n_heads : shape.output_width();
-        return WorkspacePieces::rounded(shape.qkv_width()) + WorkspacePieces::rounded(shape.output_width()) +
-               WorkspacePieces::rounded(n_gates) + WorkspacePieces::rounded(spec.hidden_dim);
+        return Indexer::workspace(gqa.indexer) + WorkspacePieces::rounded(shape.qkv_width()) +
+               WorkspacePieces::rounded(shape.output_width()) + WorkspacePieces::rounded(n_gates) +
+               WorkspacePieces::rounded(spec.hidden_dim);
     }
 
     void fetch_keys(const StepContext& step) const override {
         const KvStep& kv = step.kv[place_.group];
+        if (kernels::ops::any_row_chooses(kv.segments, op_.shape.top_k)) return;  // not all will be read
         step.device.fetch_keys(place_.layer, op_.shape, kv.segments, kv.shape);
     }
 
@@ -103,6 +109,11 @@ class GroupedQueryAttention final : public AttentionModule {
         op.attended = pieces.take(op.shape.output_width());
         op.projected = pieces.take(norm.dim);
         if (op.output_gate.data != nullptr) op.gate = pieces.take(op.output_gate.n_rows);
+        if (op.shape.top_k > 0) op.chosen = step.chosen;
+        if (indexer_) {
+            step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+            indexer_->run(step, step.normalised, pieces);
+        }
         if (turns_first_) {
             run_turning_first(step.device, op);
         } else if (growth_.beta != 0) {
@@ -169,6 +180,7 @@ class GroupedQueryAttention final : public AttentionModule {
     const bool turns_first_;
     const QueryGrowth growth_;
     ops::GroupedAttention op_;  // but for what a step has
+    std::optional<Indexer> indexer_;
 };
 
 // ---------------------------------------------------------------- latent (DeepSeek-V2, section 2.1)
@@ -179,8 +191,8 @@ class GroupedQueryAttention final : public AttentionModule {
 class LatentAttention final : public AttentionModule {
   public:
     LatentAttention(const ModelSpec& spec, const LatentSpec& attention, const DeviceWeights& weights,
-                    std::int64_t layer, KvLayout::Place place, std::size_t rotation)
-        : place_(place),
+                    std::int64_t layer, const KvLayout& layout, std::size_t rotation)
+        : place_(layout.layers[static_cast<std::size_t>(layer)]),
           rotation_(rotation),
           spec_(attention),
           shape_(spec.attention_shape(layer)),
@@ -196,10 +208,12 @@ class LatentAttention final : public AttentionModule {
           key_up_(weights.matrix(TensorRole::kKeyUp, layer)),
           value_up_(weights.matrix(TensorRole::kValueUp, layer)),
           output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
-          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {}
+          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {
+        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation);
+    }
 
     static std::int64_t workspace(const ModelSpec& spec, const LatentSpec& a) {
-        std::int64_t floats = 0;
+        std::int64_t floats = Indexer::workspace(a.indexer);
         for (const std::int64_t width : {a.query_rank, a.n_heads * a.query_dim(), a.key_dim(), a.n_heads * a.key_dim(),
                                          a.n_heads * a.latent_dim, a.n_heads * a.value_dim, spec.hidden_dim}) {
             floats += WorkspacePieces::rounded(width);
@@ -209,6 +223,7 @@ class LatentAttention final : public AttentionModule {
 
     void fetch_keys(const StepContext& step) const override {
         const KvStep& kv = step.kv[place_.group];
+        if (kernels::ops::any_row_chooses(kv.segments, shape_.top_k)) return;  // not all will be read
         step.device.fetch_keys(place_.layer, shape_, kv.segments, kv.shape);
     }
 
@@ -233,6 +248,7 @@ class LatentAttention final : public AttentionModule {
                 ops::NormPieces{norm_of(query_down_norm_, spec_.query_rank), n, spec_.query_rank, 1, query_down});
             query_input = query_down;
         }
+        if (indexer_) indexer_->run(step, query_down, pieces);
         device.submit(ops::Multiply{query_up_, query_input, n, q});
         const KvStep& kv = step.kv[place_.group];
         grow_queries(device, kv, q);
@@ -265,7 +281,8 @@ class LatentAttention final : public AttentionModule {
                                   .queries = queries,
                                   .query_stride = shape_.query_width(),
                                   .kv = kv.shape,
-                                  .out = attended});
+                                  .out = attended,
+                                  .chosen = step.chosen});
         device.submit(ops::MultiplyHeads{.weight = value_up_,
                                          .n_heads = spec_.n_heads,
                                          .x = attended,
@@ -314,6 +331,7 @@ class LatentAttention final : public AttentionModule {
     const kernels::WeightView value_up_;
     const kernels::WeightView output_;
     const float* const output_bias_;
+    std::optional<Indexer> indexer_;
 };
 
 // ---------------------------------------------------------------- gated DeltaNet
@@ -495,11 +513,12 @@ class ShortConvolution final : public AttentionModule {
 }  // namespace
 
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                KvLayout::Place place, std::size_t rotation) {
+                                                const KvLayout& layout, std::size_t rotation) {
+    const KvLayout::Place place = layout.layers[static_cast<std::size_t>(layer)];
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
     if (std::holds_alternative<NoAttentionSpec>(attention)) return nullptr;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
-        return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place, rotation);
+        return std::make_unique<LatentAttention>(spec, *latent, weights, layer, layout, rotation);
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return std::make_unique<DeltaNet>(spec, *delta_net, weights, layer, place);
@@ -510,7 +529,7 @@ std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const Dev
     if (const auto* const convolution = std::get_if<ShortConvolutionSpec>(&attention)) {
         return std::make_unique<ShortConvolution>(spec, *convolution, weights, layer, place);
     }
-    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place,
+    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, layout,
                                                    rotation);
 }
 

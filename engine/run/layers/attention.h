@@ -10,11 +10,11 @@
 
 namespace offstage::engine {
 
-// The module for a layer's AttentionSpec, with its keys and values at `place` and the
-// positions StepContext::rotations[rotation]; nullptr for NoAttentionSpec. The spec must
+// The module for a layer's AttentionSpec, with its keys and values where the layout has
+// them and the positions StepContext::rotations[rotation]; nullptr for NoAttentionSpec. The spec must
 // outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                KvLayout::Place place, std::size_t rotation);
+                                                const KvLayout& layout, std::size_t rotation);
 // Floats of workspace for one token.
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer);
 

@@ -48,6 +48,9 @@ struct StepContext {
     // Tokens whose networks and experts are computed: all, except in the last layer,
     // after whose attention tokens without logits are not used any more. Ascending.
     std::span<const TokenRange> wanted;
+    // (n_tokens, AttentionShape::choice_width()), in models with an indexer: what the last one chose
+    // for the rows that see more keys than that. Otherwise nullptr.
+    std::int32_t* chosen = nullptr;
 
     // The same step with these tokens only, for computations on single tokens: norms and
     // networks.

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <numeric>
+
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/engine/parity/test_sequences.h"
@@ -196,13 +199,28 @@ void check_rotate_and_store_latent(Backend& backend, const Promise&) {
     }
 }
 
-// to[0 .. value_dim) += the attention of a head's query at place `last`.
+// The keys that the token at place `last` attends to without a choice.
+std::vector<std::int32_t> keys_seen(const AttentionShape& shape, std::int64_t last) {
+    const std::int64_t first = shape.window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.window) : 0;
+    std::vector<std::int32_t> keys(static_cast<std::size_t>(last + 1 - first));
+    std::iota(keys.begin(), keys.end(), static_cast<std::int32_t>(first));
+    return keys;
+}
+
+// n of them, in rising order.
+std::vector<std::int32_t> some_of_keys(std::vector<std::int32_t> keys, std::int64_t n, std::mt19937& generator) {
+    std::shuffle(keys.begin(), keys.end(), generator);
+    keys.resize(static_cast<std::size_t>(n));
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
+// to[0 .. value_dim) += the attention of a head's query to the keys in `seen`.
 void add_attention(const AttentionShape& shape, const float* query, const float* sink,
                    const std::vector<std::vector<float>>& keys, const std::vector<std::vector<float>>& values,
-                   std::int64_t last, Expected* to) {
-    const std::int64_t first = shape.window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.window) : 0;
+                   const std::vector<std::int32_t>& seen, Expected* to) {
     std::vector<double> scores;
-    for (std::int64_t key = first; key <= last; ++key) {
+    for (const std::int32_t key : seen) {
         const float* const k = keys[static_cast<std::size_t>(key)].data();
         double score = 0;
         for (std::int64_t i = 0; i < shape.key_dim; ++i) score += double{query[i]} * double{k[i]};
@@ -215,10 +233,10 @@ void add_attention(const AttentionShape& shape, const float* query, const float*
         sum = std::exp(double{*sink} - largest);
     }
     for (double& score : scores) sum += score = std::exp(score - largest);
-    for (std::int64_t key = first; key <= last; ++key) {
-        const float* const v = values[static_cast<std::size_t>(key)].data();
-        const double probability = scores[static_cast<std::size_t>(key - first)] / sum;
-        for (std::int64_t i = 0; i < shape.value_dim; ++i) to[i].add(probability * double{v[i]});
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        const float* const v = values[static_cast<std::size_t>(seen[i])].data();
+        const double probability = scores[i] / sum;
+        for (std::int64_t d = 0; d < shape.value_dim; ++d) to[d].add(probability * double{v[d]});
     }
 }
 
@@ -234,8 +252,27 @@ QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::K
     const std::int64_t stride = query_stride(shape);
     const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
     const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-    backend.submit(
-        ops::Attend{kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data()});
+    // The keys of each row, for each of its choices; those of rows that choose none are not
+    // read.
+    std::vector<std::vector<std::int32_t>> seen;
+    std::vector<std::int32_t> listed(
+        static_cast<std::size_t>(std::max<std::int64_t>(1, sequences.n_rows() * shape.choice_width())), INT32_MAX);
+    std::mt19937 generator(19);
+    for (const AttentionSegment& segment : sequences.segments()) {
+        for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+            for (std::int64_t choice = 0; choice < shape.n_choices; ++choice) {
+                seen.push_back(keys_seen(shape, segment.past + t));
+                const auto n = std::ssize(seen.back());
+                if (shape.top_k == 0 || n <= shape.top_k) continue;
+                seen.back() = some_of_keys(seen.back(), shape.n_chosen(n), generator);
+                std::copy(seen.back().begin(), seen.back().end(),
+                          listed.begin() + ((segment.first_row + t) * shape.n_choices + choice) * shape.top_k);
+            }
+        }
+    }
+    const OnDevice<std::int32_t> chosen(backend, listed);
+    backend.submit(ops::Attend{kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(),
+                               out.data(), chosen.data()});
 
     std::vector<Expected> want(out.host().size());
     const std::int64_t heads_of_kv = shape.n_heads / shape.n_kv_heads;
@@ -251,7 +288,9 @@ QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::K
                 for (std::int64_t head = kv_head * heads_of_kv; head < (kv_head + 1) * heads_of_kv; ++head) {
                     const float* q = queries.host().data() + row * stride + head * shape.key_dim;
                     const float* sink = has_sinks ? sinks.host().data() + head : nullptr;
-                    add_attention(shape, q, sink, keys, values, segment.past + t,
+                    const std::int64_t choice = shape.n_choices > 1 ? kv_head : 0;
+                    add_attention(shape, q, sink, keys, values,
+                                  seen[static_cast<std::size_t>(row * shape.n_choices + choice)],
                                   want.data() + row * shape.output_width() + head * shape.value_dim);
                 }
             }
@@ -266,6 +305,135 @@ void check_attend(Backend& backend, const Promise&) {
     for (const auto& [shape, type] : kv_cases(attention_shapes())) {
         for (const auto& lengths : attention_steps()) {
             PARITY_VERIFY(mismatch_of_attention(backend, shape, type, n_steps++ % 2 == 0, lengths));
+        }
+    }
+}
+
+// Rows that attend to what an indexer chose: fewer keys than a block has, and more.
+void check_attend_to_chosen(Backend& backend, const Promise&) {
+    int n_steps = 0;
+    std::vector<AttentionShape> shapes = {latent_attention(9, 48, 16), latent_attention(1, 20, 6),
+                                          latent_attention(2, 512, 64), grouped_attention(8, 2, 64),
+                                          grouped_attention(9, 3, 16)};
+    const std::int64_t counts[] = {1, 40, 64, 65, 48};
+    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i].top_k = counts[i];
+    shapes[3].choice_block = 13;
+    shapes[4].choice_block = 12;
+    for (const std::size_t i : {3, 4}) {
+        shapes[i].n_local_blocks = 1;
+        shapes[i].n_choices = shapes[i].n_kv_heads;
+    }
+    for (const auto& [shape, type] : kv_cases(shapes)) {
+        for (const auto& lengths : attention_steps()) {
+            PARITY_VERIFY(mismatch_of_attention(backend, shape, type, n_steps++ % 2 == 0, lengths));
+        }
+    }
+}
+
+// What ops::ChooseKeys chooses for a row, by its contract; of a head that chooses alone
+// without weights.
+std::vector<std::int32_t> key_choice_of(const AttentionShape& shape, const float* queries, const float* weights,
+                                        const std::vector<std::vector<float>>& keys, std::int64_t n_keys) {
+    const std::int64_t block = shape.choice_block;
+    std::vector<float> scores(static_cast<std::size_t>((n_keys + block - 1) / block), -INFINITY);
+    for (std::int64_t key = 0; key < n_keys; ++key) {
+        float score = 0;
+        for (std::int64_t h = 0; h < (weights == nullptr ? 1 : shape.n_heads); ++h) {
+            float product = 0;
+            for (std::int64_t i = 0; i < shape.key_dim; ++i) {
+                product = std::fma(queries[h * shape.key_dim + i],
+                                   keys[static_cast<std::size_t>(key)][static_cast<std::size_t>(i)], product);
+            }
+            score = weights == nullptr ? product : std::fma(weights[h], product > 0 ? product : 0.0f, score);
+        }
+        float& of_block = scores[static_cast<std::size_t>(key / block)];
+        if (!std::isnan(score)) of_block = std::max(of_block, score);
+    }
+    for (std::int64_t i = 1; i <= shape.n_local_blocks; ++i)
+        scores[scores.size() - static_cast<std::size_t>(i)] = INFINITY;
+    std::vector<std::int32_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+        return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
+    });
+    order.resize(static_cast<std::size_t>(shape.top_k / block));
+    std::sort(order.begin(), order.end());
+    std::vector<std::int32_t> chosen;
+    for (const std::int32_t b : order) {
+        for (std::int64_t k = b * block; k < std::min(n_keys, (b + 1) * block); ++k) {
+            chosen.push_back(static_cast<std::int32_t>(k));
+        }
+    }
+    return chosen;
+}
+
+// weight: of all heads; 0: any.
+void check_key_choice(Backend& backend, AttentionShape shape, kernels::KvType type, float weight,
+                      const std::vector<TestSequences::Length>& lengths) {
+    constexpr std::int64_t kLayer = 1;
+    const TestSequences sequences(backend, shape, lengths, 2, TestSequences::Blocks::kEverywhere, type);
+    const std::int64_t n = sequences.n_rows();
+    const OnDevice<float> queries(backend, random_floats(n * shape.query_width(), 12));
+    std::vector<float> weights = weight != 0 ? filled(n * shape.n_heads, weight) : random_floats(n * shape.n_heads, 13);
+    if (weight == 0) weights.back() = NAN;  // none of the last row's scores is a number
+    const OnDevice<float> of_heads(backend, weights);
+    const OnDevice<std::int32_t> chosen(
+        backend, std::vector<std::int32_t>(static_cast<std::size_t>(n * shape.choice_width()), -1));
+    const bool by_head = shape.n_choices > 1;
+    backend.submit(ops::ChooseKeys{kLayer, shape, sequences.segments(), queries.data(),
+                                   by_head ? nullptr : of_heads.data(), sequences.shape(), chosen.data()});
+    std::vector<std::int32_t> want = chosen.host();
+    for (const AttentionSegment& segment : sequences.segments()) {
+        std::vector<std::vector<float>> keys;
+        for (std::int64_t key = 0; key < segment.past + segment.n_tokens; ++key) {
+            keys.push_back(sequences.row(kLayer, 0, 0, segment, key));
+        }
+        for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+            const std::int64_t row = segment.first_row + t;
+            if (segment.past + t + 1 <= shape.top_k) continue;  // nothing is written
+            for (std::int64_t c = 0; c < shape.n_choices; ++c) {
+                const auto choice =
+                    key_choice_of(shape, queries.host().data() + row * shape.query_width() + c * shape.key_dim,
+                                  by_head ? nullptr : weights.data() + row * shape.n_heads, keys, segment.past + t + 1);
+                QCOMPARE(std::ssize(choice), shape.n_chosen(segment.past + t + 1));
+                std::copy(choice.begin(), choice.end(), want.begin() + (row * shape.n_choices + c) * shape.top_k);
+            }
+        }
+    }
+    QVERIFY(chosen.download() == want);
+}
+
+// The choice is the same everywhere, ties included: with one head and a negative weight
+// half of the keys have a score of 0, which is the largest.
+void check_choose_keys(Backend& backend, const Promise&) {
+    struct Case {
+        std::int64_t n_heads, key_dim, top_k;
+        float weight;
+        std::int64_t block = 1, n_local = 0;
+        bool by_head = false;
+    };
+    int n_cases = 0;
+    for (const auto& [n_heads, key_dim, top_k, weight, block, n_local, by_head] : {Case{1, 16, 20, -1.0f},
+                                                                                   {5, 10, 7, 0},
+                                                                                   {17, 33, 64, 0},
+                                                                                   {64, 128, 100, 0.1f},
+                                                                                   {33, 6, 1, 0},
+                                                                                   {4, 16, 48, 0, 16, 1, true},
+                                                                                   {9, 40, 30, 0, 10, 2, true},
+                                                                                   {1, 16, 12, -1.0f, 4, 1},
+                                                                                   {3, 20, 16, 0, 1, 0, true}}) {
+        AttentionShape shape;
+        shape.n_heads = n_heads;
+        shape.n_kv_heads = 1;
+        shape.key_dim = key_dim;
+        shape.values_in_keys = true;
+        shape.top_k = top_k;
+        shape.choice_block = block;
+        shape.n_local_blocks = n_local;
+        if (by_head) shape.n_choices = n_heads;
+        for (const auto& lengths : attention_steps()) {
+            check_key_choice(backend, shape, static_cast<kernels::KvType>(n_cases++ % 3), weight, lengths);
+            if (QTest::currentTestFailed()) return;
         }
     }
 }
@@ -338,6 +506,8 @@ std::vector<Check> attention_checks() {
     return {{"rotate_and_store", check_rotate_and_store},
             {"rotate_and_store_latent", check_rotate_and_store_latent},
             {"attend", check_attend},
+            {"attend_to_chosen", check_attend_to_chosen},
+            {"choose_keys", check_choose_keys},
             {"attend_bf16_prompts", check_attend_bf16_prompts},
             {"blocks_in_host_memory", check_blocks_in_host_memory}};
 }

@@ -15,6 +15,8 @@ Backend::StepShape largest_step() {
     shape.n_experts = 64;
     shape.n_active = 6;
     shape.attention = grouped_attention(8, 8, 128);
+    shape.attention.top_k = 128;
+    shape.attention.n_choices = 9;
     shape.vocab_size = 512;
     shape.context = 1024;
     shape.weight_type = WeightType::kF32;
