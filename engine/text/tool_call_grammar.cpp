@@ -11,7 +11,7 @@ namespace offstage::engine {
 namespace {
 
 // Keywords that say of what type a value is.
-constexpr const char* kTypes[] = {"type", "$ref", "allOf", "anyOf", "oneOf", "const", "enum"};
+constexpr const char* kSayType[] = {"type", "$ref", "allOf", "anyOf", "oneOf", "const", "enum"};
 
 class CallGrammar {
   public:
@@ -91,7 +91,7 @@ class CallGrammar {
         const auto given = tool.find("parameters");
         ToolDefinitions schema = given == tool.end() || given->is_null() || given->empty() ? kAny : *given;
         const auto says = [&](const char* keyword) { return schema.contains(keyword); };
-        if (std::none_of(std::begin(kTypes), std::end(kTypes), says)) schema["type"] = "object";
+        if (std::none_of(std::begin(kSayType), std::end(kSayType), says)) schema["type"] = "object";
         const auto arguments = [&] { return JsonSchemaGrammar(values_, schema).value(); };
         Node body = 0;
         switch (format_.kind) {
