@@ -54,9 +54,9 @@ json keys_of_step(const ConfigFields& config, const std::vector<bool>& windows, 
     if (windowed || !config.has_value("rope_scaling")) return own;
     own["rope_scaling"] = *config.find("rope_scaling");
     for (const char* const key : {"short_factor", "long_factor"}) {  // GGUF's, of as many pairs as the others turn
-        json& factors = own["rope_scaling"][key];
-        if (factors.is_null()) own["rope_scaling"].erase(key);
-        if (factors.is_array()) factors.get_ref<json::array_t&>().resize(factors.size() / 2);
+        const auto factors = own["rope_scaling"].find(key);
+        if (factors == own["rope_scaling"].end() || !factors->is_array()) continue;
+        factors->get_ref<json::array_t&>().resize(factors->size() / 2);
     }
     return own;
 }
