@@ -100,9 +100,10 @@ struct AttentionShape {
     // no key and adds no value (gpt-oss); nullptr: none.
     const float* sinks = nullptr;
     // Keys that a token which sees more attends to, chosen by an indexer
-    // (ops::ChooseKeys), or that this indexer chooses; 0: all. They are chosen in blocks of
-    // choice_block places of the sequence, which divides top_k; the last n_local_blocks that
-    // the token sees are always among them, one at least where a block has several places.
+    // (ops::ChooseKeys), or that this indexer chooses; 0: all. They are chosen in blocks
+    // of choice_block places of the sequence, which divides top_k; the last
+    // n_local_blocks that the token sees are always among them, one at least where a
+    // block has several places.
     std::int64_t top_k = 0;
     std::int64_t choice_block = 1;
     std::int64_t n_local_blocks = 0;

@@ -109,8 +109,8 @@ void configure_gemma4(GgufConfig& c);
 // Which layers have a window, by attention.sliding_window_pattern: a list, or the period of
 // those without.
 void configure_windows(GgufConfig& c);
-// Behind that: heads and sinks of layers with a window and of the others, from lists of heads
-// and from the tensors.
+// Behind that: heads and sinks of layers with a window and of the others, from lists of
+// heads and from the tensors.
 void configure_heads_of_windows(GgufConfig& c);
 
 // ---- rotary positions, in gguf_rope.cpp

@@ -79,8 +79,8 @@ struct QueryGrowth {
 };
 
 // A learned indexer that chooses the keys which a token attends to (DeepSeek-V3.2-Exp,
-// section 2.1; MiniMax-M3); ops::ChooseKeys defines the choice. It has one key of a token,
-// normed and rotated as the attention's are, which the layer keeps beside its own.
+// section 2.1; MiniMax-M3); ops::ChooseKeys defines the choice. It has one key of a
+// token, normed and rotated as the attention's are, which the layer keeps beside its own.
 struct IndexerSpec {
     std::int64_t n_heads = 0;  // 0: there is none
     std::int64_t head_dim = 0;

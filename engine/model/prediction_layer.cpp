@@ -16,8 +16,9 @@ constexpr const char* kProjection = "prediction.projection.weight";
 constexpr const char* kTokenNorm = "prediction.token_norm.weight";
 constexpr const char* kStateNorm = "prediction.state_norm.weight";
 
-// Qwen3-Next's, GLM-4.5's and DeepSeek-V3's layers were compared with a reference of their
-// arithmetic (tests/golden/make_prediction_golden.py); the others are like one of them.
+// Qwen3-Next's, GLM-4.5's and DeepSeek-V3's layers were compared with a reference of
+// their arithmetic (tests/golden/make_prediction_golden.py); the others are like one of
+// them.
 constexpr std::array<std::string_view, 7> kKnownClasses = {
     "Qwen3NextForCausalLM", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM",
     "Glm4MoeForCausalLM",   "Glm4vMoeForConditionalGeneration",   "Glm4MoeLiteForCausalLM",

@@ -246,8 +246,8 @@ class Forward {
     // A step's inputs for the device, in one piece: token ids; how the token behind it is
     // chosen (kernels::TokenRule); in 4-byte words the positions (class Positions) and
     // each segment's number of tokens before the step, and of those of them that are in
-    // its chunk; then, for each segment, each KV group's table of block addresses (8 bytes
-    // each; nullptr for released blocks; from the first token's chunk on). All
+    // its chunk; then, for each segment, each KV group's table of block addresses (8
+    // bytes each; nullptr for released blocks; from the first token's chunk on). All
     // inputs of two single-token steps lie at the same addresses, except for tables after
     // the first when that grows by kTableStep. So the operations are the same, and all
     // differences between two tokens lie in this piece (Backend::begin_repeated).

@@ -14,8 +14,8 @@ namespace offstage::engine {
 
 // The parts of JSON, for grammars. Between values there is no white space, a blank, or a
 // line end and up to 20 blanks. Characters are written as they are where JSON allows it.
-// With a mark it is the form that Gemma's calls have: texts as they are between two marks,
-// names of members without, and no white space.
+// With a mark it is the form that Gemma's calls have: texts as they are between two
+// marks, names of members without, and no white space.
 class JsonGrammar {
   public:
     using Node = GrammarBuilder::Node;

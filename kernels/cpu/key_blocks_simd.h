@@ -44,8 +44,8 @@ inline void widen_rows(const std::byte* from, std::int64_t stride, KvType type, 
     }
 }
 
-// to[i][k] = value i of key k, for n_keys keys of n values, `stride` values apart; zero for
-// the keys that a short block lacks.
+// to[i][k] = value i of key k, for n_keys keys of n values, `stride` values apart; zero
+// for the keys that a short block lacks.
 inline void transpose_keys(const float* keys, std::int64_t stride, int n_keys, std::int64_t n, float* to) {
     int k = 0;
     for (; k + 4 <= n_keys; k += 4) {

@@ -1,6 +1,6 @@
 // Attention whose keys and values differ in size, are the same floats (latent
-// attention), or were chosen: for any sizes, float32, online softmax. A block takes one query row and
-// several of its heads, so that a key is read once for all of these.
+// attention), or were chosen: for any sizes, float32, online softmax. A block takes one
+// query row and several of its heads, so that a key is read once for all of these.
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"

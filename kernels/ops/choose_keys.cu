@@ -114,8 +114,8 @@ struct SelectRoom {
     std::int64_t wanted;  // of the blocks with these digits
 };
 
-// grid: (choices, items). Finds the smallest chosen score digit by digit; then each thread
-// writes what is chosen of a stretch of blocks.
+// grid: (choices, items). Finds the smallest chosen score digit by digit; then each
+// thread writes what is chosen of a stretch of blocks.
 __global__ void __launch_bounds__(kSelectThreads) choose_keys(IndexerJob job) {
     SelectRoom& room = *shared_memory<SelectRoom>();
     const AttentionShape& shape = job.shape;

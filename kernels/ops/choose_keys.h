@@ -13,8 +13,8 @@ namespace offstage::kernels::ops {
 // key. Where keys are chosen in blocks (AttentionShape::choice_block), a block's score is
 // its keys' largest. Products are fused additions in the order of the values, and sums in
 // the order of the heads: every device has the same bits, and so the same choice. A score
-// that is not a number is below all others. Rows that see no more than top_k keys are left
-// out: ops::Attend has all of theirs.
+// that is not a number is below all others. Rows that see no more than top_k keys are
+// left out: ops::Attend has all of theirs.
 struct ChooseKeys {
     std::int64_t layer = 0;
     AttentionShape shape;  // of the indexer: n_heads queries against one cached key

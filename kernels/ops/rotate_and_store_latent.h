@@ -9,8 +9,8 @@ namespace offstage::kernels::ops {
 // each head behind the nope_dim values that have none; latent (rows, key_dim) the latent,
 // normed, and behind it the key's rotary part. Rotates both, writes the queries' part to
 // queries (rows, n_heads, key_dim) from rotary_first on, and stores the latent rows as
-// keys. Or an indexer's queries and key, whose heads have the rotary part at rotary_first:
-// q is queries, which are rotated in place, and nope_dim is rotary_first.
+// keys. Or an indexer's queries and key, whose heads have the rotary part at
+// rotary_first: q is queries, which are rotated in place, and nope_dim is rotary_first.
 struct RotateAndStoreLatent {
     std::int64_t layer = 0;
     AttentionShape shape;

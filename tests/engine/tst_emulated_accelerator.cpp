@@ -218,8 +218,8 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
         gpu.submit(ops::Attend{0, shape, {&one, 1}, nullptr, 1200, kv, nullptr});
     });
 
-    // A quarter of the keys, wherever they lie, and the numbers of all: those chosen by four
-    // heads of an indexer, which reads its own keys, and its scores five times.
+    // A quarter of the keys, wherever they lie, and the numbers of all: those chosen by
+    // four heads of an indexer, which reads its own keys, and its scores five times.
     kernels::AttentionShape chosen = shape;
     chosen.top_k = 1000;
     expect_us(1280 * 120 * 4 / 4 / kBusBytesPerUs, [&] {

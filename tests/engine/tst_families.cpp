@@ -218,8 +218,8 @@ class TestFamilies : public QObject {
     // keys. The rows before it are compared. deepseek_v2_groups multiplies its experts'
     // outputs by 16, and their rounding with them. DeltaNet layers norm the differences
     // of their states: transformers itself is off by 0.015 to 0.04 where the inputs of
-    // its products are rounded to bf16. An indexer may choose another key as well: the rows
-    // that choose none are compared.
+    // its products are rounded to bf16. An indexer may choose another key as well: the
+    // rows that choose none are compared.
     void logits_inBf16_areNear_data() { eachFamily(); }
     void logits_inBf16_areNear() {
         QFETCH(QString, name);
@@ -233,8 +233,8 @@ class TestFamilies : public QObject {
         const std::set<int> turned = turnedRows(one, *model);
         int n_rows = turned.empty() ? static_cast<int>(tokens.size()) : *turned.begin();
         n_rows = static_cast<int>(std::min<std::int64_t>(n_rows, rowsWithoutAChoice(*model)));
-        // With AVX512_BF16 a tie of qwen3_next's router turns at its fifth token: the margin is
-        // far below what rounding to bf16 changes.
+        // With AVX512_BF16 a tie of qwen3_next's router turns at its fifth token: the
+        // margin is far below what rounding to bf16 changes.
         const bool has_tie = name == QStringLiteral("qwen3_next_bf16") &&
                              kernels::cpu_kernels().instruction_set == kernels::InstructionSet::kAvx512Bf16 &&
                              golden(name)[QLatin1String("smallest_router_margin")].toDouble() < 0x1p-9 / 4;
@@ -428,8 +428,8 @@ class TestFamilies : public QObject {
         }
     }
 
-    // Keys and values in 16 and 8 bits: the rows before the first token that takes another
-    // expert, or that attends to chosen keys, are near those of float32.
+    // Keys and values in 16 and 8 bits: the rows before the first token that takes
+    // another expert, or that attends to chosen keys, are near those of float32.
     void keysAndValuesInFewerBits_areNear_data() { eachFamily(); }
     void keysAndValuesInFewerBits_areNear() {
         QFETCH(QString, name);
@@ -586,7 +586,8 @@ class TestFamilies : public QObject {
     }
 
   private:
-    // The first tokens, which attend to all keys: rounding may turn the choice of an indexer.
+    // The first tokens, which attend to all keys: rounding may turn the choice of an
+    // indexer.
     static std::ptrdiff_t rowsWithoutAChoice(const LoadedModel& model) {
         const std::int64_t top_k = model.spec().largest_attention().top_k;
         return top_k > 0 ? top_k : std::numeric_limits<std::ptrdiff_t>::max();

@@ -796,8 +796,8 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(error, ErrorKind::kUnsupported, R"("text_config.model_type" is "mistral"|"mistral4")"), "");
     }
 
-    // DeepSeek-V3.2 and GLM-5.2 as published: each layer keeps a latent row of 576 numbers,
-    // and where it has an indexer a key of 128.
+    // DeepSeek-V3.2 and GLM-5.2 as published: each layer keeps a latent row of 576
+    // numbers, and where it has an indexer a key of 128.
     void indexers_keep_keys_of_their_own() {
         const ModelSpec deepseek = engine::parse_synthetic("synthetic:deepseek-v3.2").spec;
         const engine::KvLayout kv = engine::kv_layout_of(deepseek, offstage::kernels::KvType::kBf16);

@@ -77,8 +77,8 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("device");
         QTest::addColumn<int>("n_conversations");
         // Grouped attention, windows with whole layers, only windows, states of DeltaNet,
-        // Mamba-2 and short convolutions with whole layers, MLA, chunks with whole layers, an
-        // indexer.
+        // Mamba-2 and short convolutions with whole layers, MLA, chunks with whole
+        // layers, an indexer.
         for (const char* const model :
              {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32", "qwen3_5_moe_bf16",
               "qwen3_5_moe_odd_f32", "nemotron_h_odd_f32", "lfm2_moe_odd_f32", "deepseek_v3_plain_f32", "llama4_bf16",

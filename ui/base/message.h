@@ -28,8 +28,8 @@ struct AnswerFigures {
     double theta = 0;
     double thetaLoss = 0;
     bool acceptsGuesses = false;
-    // Of its steps of decode (engine::DraftReport): drafted tokens, and those of them that
-    // the model then wrote; tokens of a step; how many more experts drafts called.
+    // Of its steps of decode (engine::DraftReport): drafted tokens, and those of them
+    // that the model then wrote; tokens of a step; how many more experts drafts called.
     qint64 drafted = 0, accepted = 0;
     double tokensPerStep = 0, moreExperts = 0;
 };

@@ -64,8 +64,8 @@ QString idleText(const LoggedStep& step, bool accelerator);
 // the reverse (CORM, table 3), as a mean; on the CPU alone a sentence that nothing is
 // loaded. Empty where no expert was loaded.
 QString hiddenText(const std::vector<const LoggedStep*>& steps, bool accelerator);
-// What drafted tokens gained in these steps, and the experts that they cost (draftsText());
-// of steps whose tokens the log has. Empty without drafts.
+// What drafted tokens gained in these steps, and the experts that they cost
+// (draftsText()); of steps whose tokens the log has. Empty without drafts.
 QString draftsOf(const std::vector<const LoggedStep*>& steps, const TokenLog& log);
 // The neurons that a theta left out of the token, and the saved bus bytes; empty without
 // one.

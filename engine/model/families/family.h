@@ -251,12 +251,12 @@ ExpertParts granite_expert(const ModelSpec& spec, std::int64_t layer, std::int64
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
-// For each layer whether a list has its number, or a one or true in its place; nothing: there
-// is no list.
+// For each layer whether a list has its number, or a one or true in its place; nothing:
+// there is no list.
 std::optional<std::vector<bool>> listed_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
 std::optional<std::vector<bool>> marked_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
-// rope_parameters with an object for each kind of layers: into `own` that of layers with a
-// window, or of the others. False: there are none.
+// rope_parameters with an object for each kind of layers: into `own` that of layers with
+// a window, or of the others. False: there are none.
 bool take_rope_of_kind(const ConfigFields& config, bool windowed, nlohmann::json& own);
 // For a model that may be the language model of a larger one. Its configuration is then
 // text_config, which `read` gets.

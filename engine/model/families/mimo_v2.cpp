@@ -1,7 +1,7 @@
-// MiMo-V2-Flash (transformers: models/mimo_v2_flash): most layers have a window and sinks,
-// and differ from the others in KV heads and rotary positions; values are smaller than keys
-// and are scaled; sigmoid scores with a bias, no shared experts. The prediction layers are
-// left out.
+// MiMo-V2-Flash (transformers: models/mimo_v2_flash): most layers have a window and
+// sinks, and differ from the others in KV heads and rotary positions; values are smaller
+// than keys and are scaled; sigmoid scores with a bias, no shared experts. The prediction
+// layers are left out.
 
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// The keys of heads and positions of layers with a window, or of the others: the published
-// configuration has swa_KEY beside KEY, transformers 5 rope_parameters of both.
+// The keys of heads and positions of layers with a window, or of the others: the
+// published configuration has swa_KEY beside KEY, transformers 5 rope_parameters of both.
 json keys_of_mimo(const ConfigFields& config, bool windowed) {
     json own = {{"head_dim", 192u}, {"num_key_value_heads", windowed ? 8u : 4u}};
     if (config.has_value("num_key_value_heads")) {

@@ -1,6 +1,6 @@
-// Language models of DeepSeek's kind beside a tower for images, which is left out: Kimi-K2.5
-// and later (transformers: models/kimi_k25), and Mistral Small 4 as it is published
-// (models/mistral3). text_config says which it is.
+// Language models of DeepSeek's kind beside a tower for images, which is left out:
+// Kimi-K2.5 and later (transformers: models/kimi_k25), and Mistral Small 4 as it is
+// published (models/mistral3). text_config says which it is.
 
 #include "engine/base_messages.h"
 #include "engine/model/families/family.h"

@@ -1,8 +1,8 @@
-// Step 3.5 and the text of 3.7 (transformers: models/step3p7): three of four layers have a
-// window, more heads and rotary positions of their own; a gate for each head; norms that
-// store what is added to 1; sigmoid scores with a bias, a shared expert, and networks whose
-// activations are capped in some layers. The tower for images and the prediction layers,
-// which the lists of layers count, are left out.
+// Step 3.5 and the text of 3.7 (transformers: models/step3p7): three of four layers have
+// a window, more heads and rotary positions of their own; a gate for each head; norms
+// that store what is added to 1; sigmoid scores with a bias, a shared expert, and
+// networks whose activations are capped in some layers. The tower for images and the
+// prediction layers, which the lists of layers count, are left out.
 
 #include <algorithm>
 #include <limits>
@@ -73,7 +73,8 @@ GroupedQuerySpec read_step_attention(const ConfigFields& config, const ModelSpec
     return attention;
 }
 
-// moe_layers_enum has numbers of layers in one text, with those that predict further tokens.
+// moe_layers_enum has numbers of layers in one text, with those that predict further
+// tokens.
 std::vector<bool> layers_with_experts(const ConfigFields& config, std::size_t n_layers) {
     const auto listed = config.layers_of_type("mlp_layer_types", "sparse", "dense", n_layers);
     if (listed) return *listed;

@@ -134,8 +134,8 @@ class GroupedQueryAttention final : public AttentionModule {
         op.for_each_output(submit);
     }
 
-    // What multiplies queries may as well multiply the scores. Rows with different factors
-    // attend one after the other.
+    // What multiplies queries may as well multiply the scores. Rows with different
+    // factors attend one after the other.
     void run_growing(Backend& device, ops::GroupedAttention op) const {
         const AttentionSegment& first = op.segments[0];
         const QueryFactor common = factor_at(growth_, first.past);

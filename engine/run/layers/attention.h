@@ -11,8 +11,8 @@
 namespace offstage::engine {
 
 // The module for a layer's AttentionSpec, with its keys and values where the layout has
-// them and the positions StepContext::rotations[rotation]; nullptr for NoAttentionSpec. The spec must
-// outlive it.
+// them and the positions StepContext::rotations[rotation]; nullptr for NoAttentionSpec.
+// The spec must outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
                                                 const KvLayout& layout, std::size_t rotation);
 // Floats of workspace for one token.

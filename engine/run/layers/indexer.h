@@ -18,9 +18,9 @@ class Indexer {
     // Floats of workspace for one token.
     static std::int64_t workspace(const IndexerSpec& indexer);
 
-    // Stores the step's keys. Where a row sees more keys than it may attend to, the choice
-    // goes to StepContext::chosen; otherwise nothing else is computed. query_input: a row
-    // for each token; the keys' input is StepContext::normalised.
+    // Stores the step's keys. Where a row sees more keys than it may attend to, the
+    // choice goes to StepContext::chosen; otherwise nothing else is computed.
+    // query_input: a row for each token; the keys' input is StepContext::normalised.
     void run(const StepContext& step, const float* query_input, WorkspacePieces& pieces) const;
 
   private:

@@ -42,14 +42,14 @@ struct StepContext {
     float* normalised = nullptr;             // (n_tokens, hidden_dim): a module's input
     float* workspace = nullptr;              // of the module's requested size, for n_tokens tokens
     // (n_tokens, hidden_dim), in models with further norms: another norm's output while
-    // its reader runs, and then the sum of the experts' outputs. Where the router's weights
-    // multiply the experts' inputs: these. Otherwise nullptr.
+    // its reader runs, and then the sum of the experts' outputs. Where the router's
+    // weights multiply the experts' inputs: these. Otherwise nullptr.
     float* further = nullptr;
     // Tokens whose networks and experts are computed: all, except in the last layer,
     // after whose attention tokens without logits are not used any more. Ascending.
     std::span<const TokenRange> wanted;
-    // (n_tokens, AttentionShape::choice_width()), in models with an indexer: what the last one chose
-    // for the rows that see more keys than that. Otherwise nullptr.
+    // (n_tokens, AttentionShape::choice_width()), in models with an indexer: what the
+    // last one chose for the rows that see more keys than that. Otherwise nullptr.
     std::int32_t* chosen = nullptr;
 
     // The same step with these tokens only, for computations on single tokens: norms and

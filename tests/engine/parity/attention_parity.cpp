@@ -252,8 +252,8 @@ QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::K
     const std::int64_t stride = query_stride(shape);
     const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
     const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-    // The keys of each row, for each of its choices; those of rows that choose none are not
-    // read.
+    // The keys of each row, for each of its choices; those of rows that choose none are
+    // not read.
     std::vector<std::vector<std::int32_t>> seen;
     std::vector<std::int32_t> listed(
         static_cast<std::size_t>(std::max<std::int64_t>(1, sequences.n_rows() * shape.choice_width())), INT32_MAX);
