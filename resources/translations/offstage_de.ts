@@ -4279,6 +4279,11 @@
         <comment>an_indexer_in_the_first_layer</comment>
         <translation>ein eigener Indexer in der ersten Schicht</translation>
     </message>
+    <message>
+        <source>one value of all layers with a window, and one of all others</source>
+        <comment>a_value_for_each_kind_of_layer</comment>
+        <translation>ein Wert für alle Schichten mit Fenster und einer für alle anderen</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -4279,6 +4279,11 @@
         <comment>an_indexer_in_the_first_layer</comment>
         <translation>bộ chỉ mục riêng ở lớp đầu tiên</translation>
     </message>
+    <message>
+        <source>one value of all layers with a window, and one of all others</source>
+        <comment>a_value_for_each_kind_of_layer</comment>
+        <translation>một giá trị cho mọi lớp có cửa sổ, và một giá trị cho mọi lớp còn lại</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

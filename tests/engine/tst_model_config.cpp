@@ -754,7 +754,7 @@ class TestModelConfig : public QObject {
 
     // Step-3.5-Flash: lists have values for layers that predict further tokens, too.
     void step_layers_are_as_published() {
-        const ModelSpec c = engine::parse_model_spec(
+        const QByteArray config =
             R"({"architectures": ["Step3p5ForCausalLM"], "model_type": "step3p5", "hidden_size": 4096,
             "num_hidden_layers": 5, "num_attention_heads": 64, "num_attention_groups": 8, "head_dim": 128,
             "attention_other_setting": {"attention_type": "sliding_attention", "num_attention_heads": 96,
@@ -767,8 +767,8 @@ class TestModelConfig : public QObject {
             "moe_top_k": 8, "moe_intermediate_size": 1280, "share_expert_dim": 1280, "intermediate_size": 11264,
             "moe_router_scaling_factor": 3.0, "swiglu_limits": [0.0, 0.0, 0.0, 0.0, 7, 0.0],
             "swiglu_limits_shared": [0.0, 0.0, 0.0, null, 16, 0.0], "max_position_embeddings": 262144,
-            "vocab_size": 128896})",
-            "config.json");
+            "vocab_size": 128896})";
+        const ModelSpec c = engine::parse_model_spec(config.toStdString(), "config.json");
         const auto& whole = std::get<engine::GroupedQuerySpec>(c.layers[4].attention);
         const auto& windowed = std::get<engine::GroupedQuerySpec>(c.layers[1].attention);
         QVERIFY(whole.n_heads == 64 && windowed.n_heads == 96 && whole.n_kv_heads == 8 && windowed.n_kv_heads == 8);
@@ -780,6 +780,10 @@ class TestModelConfig : public QObject {
         QVERIFY(c.experts.limit(0) > 1e30f && c.experts.limit(1) == 7);
         QVERIFY(c.layers[3].network_limit > 1e30f && c.layers[4].network_limit == 16);
         QCOMPARE(c.layers[3].moe()->router.scale, 3.0f);
+        QByteArray other = config;
+        other.replace("10000.0, 10000.0, 10000.0", "10000.0, 20000.0, 10000.0");
+        const auto error = error_of([&] { engine::parse_model_spec(other.toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, R"("rope_theta"|one value of all layers with a window)"), "");
     }
 
     // A model beside a tower for images is what its text_config says.

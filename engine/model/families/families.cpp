@@ -231,6 +231,16 @@ std::optional<std::vector<bool>> marked_layers(const ConfigFields& config, const
     return marked;
 }
 
+void read_biased_router(const ConfigFields& config, MoeSpec& moe) {
+    moe.selection_bias = true;
+    moe.router.scoring = kernels::RouterScoring::kSigmoid;
+    moe.router.renormalise = config.flag("norm_topk_prob", true);
+    moe.router.denominator_floor = 1e-20f;
+    moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1));
+    moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
+    config.expert_groups(moe.router, 1, 1);
+}
+
 bool take_rope_of_kind(const ConfigFields& config, bool windowed, nlohmann::json& own) {
     if (!config.has_value("rope_parameters")) return false;
     const JsonFields positions = config.object("rope_parameters");

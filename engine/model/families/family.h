@@ -255,6 +255,9 @@ ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string,
 // there is no list.
 std::optional<std::vector<bool>> listed_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
 std::optional<std::vector<bool>> marked_layers(const ConfigFields& config, const char* key, std::int64_t n_layers);
+// DeepSeek-V3's router under its usual keys: sigmoid scores, a bias for the choice, groups
+// by their two best, one group unless given.
+void read_biased_router(const ConfigFields& config, MoeSpec& moe);
 // rope_parameters with an object for each kind of layers: into `own` that of layers with
 // a window, or of the others. False: there are none.
 bool take_rope_of_kind(const ConfigFields& config, bool windowed, nlohmann::json& own);

@@ -55,13 +55,7 @@ MoeSpec read_mimo_moe(const ConfigFields& config, ModelSpec& spec) {
                                  {"num_local_experts", "n_routed_experts"}, 256, 8);
     config.expect("scoring_func", "sigmoid");
     config.expect("topk_method", "noaux_tc");
-    moe.selection_bias = true;
-    moe.router.scoring = kernels::RouterScoring::kSigmoid;
-    moe.router.renormalise = config.flag("norm_topk_prob", true);
-    moe.router.denominator_floor = 1e-20f;
-    moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1));
-    moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
-    config.expert_groups(moe.router, 1, 1);
+    read_biased_router(config, moe);
     if (config.optional_dim("n_shared_experts", 0) > 0) {
         config.unsupported("n_shared_experts", describe(*config.find("n_shared_experts")), "null");
     }

@@ -45,13 +45,7 @@ std::string layer_kinds(const ConfigFields& config) {
 MoeSpec read_relu_moe(const ConfigFields& config, ModelSpec& spec) {
     spec.experts.expert.activation = kernels::Activation::kReluSquared;
     MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 7688), {"n_routed_experts"}, 8, 2);
-    moe.selection_bias = true;
-    moe.router.scoring = kernels::RouterScoring::kSigmoid;
-    moe.router.renormalise = config.flag("norm_topk_prob", true);
-    moe.router.denominator_floor = 1e-20f;
-    moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1));
-    moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
-    config.expert_groups(moe.router, 1, 1);
+    read_biased_router(config, moe);
     moe.shared_dim = config.dim("moe_shared_expert_intermediate_size", 7688);
     return moe;
 }

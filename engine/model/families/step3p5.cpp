@@ -19,16 +19,21 @@ using nlohmann::json;
 
 constexpr float kNoCap = std::numeric_limits<float>::max();
 
-// Of a list with a value for each layer that of the first with, or without, a window; or
-// the one value of all. nullptr: there is none.
+// Of a list with a value for each layer that of those with, or without, a window, which
+// have the same; or the one value of all. nullptr: there is none.
 const json* value_of_kind(const ConfigFields& config, const char* key, const std::vector<bool>& windows,
                           bool windowed) {
     if (!config.has_value(key)) return nullptr;
     const json& values = *config.find(key);
     if (!values.is_array()) return &values;
     if (values.size() < windows.size()) config.reject(key, messages::a_number_for_each_layer(windows.size()));
-    const auto first = std::ranges::find(windows, windowed) - windows.begin();
-    return first < std::ssize(windows) ? &values[static_cast<std::size_t>(first)] : nullptr;
+    const json* found = nullptr;
+    for (std::size_t l = 0; l < windows.size(); ++l) {
+        if (windows[l] != windowed) continue;
+        if (found == nullptr) found = &values[l];
+        if (values[l] != *found) config.unsupported(key, describe(values), messages::a_value_for_each_kind_of_layer);
+    }
+    return found;
 }
 
 // The keys of heads and positions of layers with a window, or of the others.
