@@ -97,12 +97,19 @@ AnswerConstraint::AnswerConstraint(const ModelText& text, std::shared_ptr<TokenM
     }
 }
 
-const TokenMask& AnswerConstraint::allowed() {
+bool AnswerConstraint::is_costly() {
+    return !in_thought_ && !known_.contains(state_) && masks_->is_costly(automaton_, state_);
+}
+
+bool AnswerConstraint::allows(TokenId token) {
+    if (in_thought_) return in_thoughts_.has(token);
+    if (const auto found = known_.find(state_); found != known_.end()) return found->second.has(token);
+    const bool is_end = std::find(ends_.begin(), ends_.end(), token) != ends_.end();
+    return (is_end && automaton_.accepts(state_)) || masks_->allows(automaton_, state_, token, text_.piece(token));
+}
+
+const TokenMask& AnswerConstraint::mask() {
     if (in_thought_) return in_thoughts_;
-    if (automaton_.is_large()) {
-        state_ = automaton_.forget_others(state_);
-        known_.clear();
-    }
     if (const auto found = known_.find(state_); found != known_.end()) return found->second;
     if (known_.size() >= kMostKnownMasks) known_.clear();
     TokenMask mask = masks_->find(automaton_, state_);
@@ -131,6 +138,10 @@ void AnswerConstraint::push(TokenId token, bool was_in_thought, const ThoughtSpl
     read_ += bytes;
     if (read_.size() > kShown) read_.erase(0, read_.size() - kShown);
     if (state_ == GrammarAutomaton::kDead) throw_no_token();
+    if (automaton_.is_large()) {
+        state_ = automaton_.forget_others(state_);
+        known_.clear();
+    }
 }
 
 void AnswerConstraint::throw_no_token() const {

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "engine/run/model_text.h"
+#include "engine/run/sampler.h"
 #include "engine/text/token_masks.h"
 
 namespace offstage::engine {
 
 // Holds an answer to GenerationRequest::grammar: which tokens may follow. Thoughts are
 // free, except that the answer does not end in them. One thread.
-class AnswerConstraint {
+class AnswerConstraint final : public TokenFilter {
   public:
     // nullptr: the request has no grammar. splitter: of the answer, at its beginning. `text`
     // must outlive it. Throws Error (kInvalidInput) where a begun answer is not of the
@@ -21,8 +22,10 @@ class AnswerConstraint {
     static std::unique_ptr<AnswerConstraint> make(const ModelText& text, const GenerationRequest& request,
                                                   std::span<const TokenId> prompt, const ThoughtSplitter& splitter);
 
-    // Valid until the next call. Throws Error (kInvalidInput) where no token fits.
-    const TokenMask& allowed();
+    bool is_costly() override;
+    bool allows(TokenId token) override;
+    // Valid until push(). Throws Error (kInvalidInput) where no token fits.
+    const TokenMask& mask() override;
     // The token that was chosen, which the splitter has taken; was_in_thought: before that;
     // answer: what it added to the answer. Throws Error (kInvalidInput) where it does not
     // fit.

@@ -23,10 +23,6 @@ bool contains(const std::vector<TokenId>& tokens, TokenId token) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
-const TokenMask* allowed(const std::unique_ptr<AnswerConstraint>& constraint) {
-    return constraint == nullptr ? nullptr : &constraint->allowed();
-}
-
 class Sampling final : public AnswerStrategy, private TokenChooser {
   public:
     explicit Sampling(const AnswerStart& start)
@@ -48,7 +44,7 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
         if (logits.chosen || is_given) sampler_.count_choice();
         token_ = is_given        ? thought_end_[n_given_++]
                  : logits.chosen ? *logits.chosen
-                                 : sampler_.sample(logits.possible, start_.tokens, allowed(constraint_));
+                                 : sampler_.sample(logits.possible, start_.tokens, constraint_.get());
         if (token_ < 0) start_.text.throw_no_probabilities();
         std::optional<TokenChoice> choice;
         if (start_.request.n_alternatives >= 0) {
@@ -357,7 +353,7 @@ class DrawnAnswers final : public SideBySide {
     // Returns whether the answer goes on.
     bool choose(Drawn& drawn, const Logits& row) {
         Answer& answer = answers_[drawn.answer];
-        const TokenId token = drawn.sampler.sample(row.possible, drawn.context, allowed(drawn.constraint));
+        const TokenId token = drawn.sampler.sample(row.possible, drawn.context, drawn.constraint.get());
         if (token < 0) start_.text.throw_no_probabilities();
         const int n_alternatives = start_.request.n_alternatives;
         TokenChoice choice = choice_of(row.model, token, std::max(0, n_alternatives));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Up to here one pass with a small heap beats partitioning the whole vocabulary.
-constexpr int kHeapLimit = 1024;
+constexpr std::size_t kHeapLimit = 1024;
 // top-p sorts this many of the best tokens first, then four times as many, until the set
 // is large enough.
 constexpr std::size_t kFirstBatch = 256;
@@ -57,33 +57,33 @@ Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings
     drawn_.reserve(4);
 }
 
-TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed) {
+TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent, TokenFilter* allowed) {
     const TokenId token = choose(logits, recent, allowed);
     if (has_penalty() && token >= 0) ++n_chosen_[static_cast<std::size_t>(token)];
     return token;
 }
 
-TokenId Sampler::choose(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed) {
+TokenId Sampler::choose(std::span<const float> logits, std::span<const TokenId> recent, TokenFilter* allowed) {
     logits_.resize(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const float x = logits[i];
         logits_[i] = std::isnan(x) ? kNever : std::min(x, std::numeric_limits<float>::max());
     }
-    if (allowed != nullptr) keep_allowed(*allowed);
     add_bias();
     penalise(recent);
     penalise_chosen();
 
-    const TokenId greedy = best();
-    if (greedy < 0 || settings_.temperature <= 0.0f) return greedy;
-
+    const bool greedy = settings_.temperature <= 0.0f;
     const bool use_top_k = settings_.top_k > 0 && static_cast<std::size_t>(settings_.top_k) < logits_.size();
-    if (use_top_k) {
-        collect_top_k();
-    } else {
-        collect();
-    }
-    const float best_logit = logits_[static_cast<std::size_t>(greedy)];
+    const std::size_t n_best = greedy ? 1 : use_top_k ? static_cast<std::size_t>(settings_.top_k) : 0;
+    const bool is_collected =
+        allowed != nullptr && n_best > 0 && allowed->is_costly() && collect_allowed(*allowed, n_best);
+    if (allowed != nullptr && !is_collected) keep_allowed(allowed->mask());
+    if (greedy) return is_collected ? candidates_.front().token : best();
+
+    if (!is_collected) use_top_k ? collect_best(n_best) : collect();
+    if (candidates_.empty()) return -1;
+    const float best_logit = use_top_k ? candidates_.front().logit : logits_[static_cast<std::size_t>(best())];
     const double scale = 1.0 / static_cast<double>(settings_.temperature);
     for (Candidate& c : candidates_) {
         const double exponent = (static_cast<double>(c.logit) - static_cast<double>(best_logit)) * scale;
@@ -209,24 +209,23 @@ void Sampler::collect() {
     }
 }
 
-void Sampler::collect_top_k() {
-    const auto k = static_cast<std::size_t>(settings_.top_k);
-    if (settings_.top_k > kHeapLimit) {
+void Sampler::collect_best(std::size_t n) {
+    if (n > kHeapLimit) {
         collect();
-        if (k < candidates_.size()) {
-            const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(k);
+        if (n < candidates_.size()) {
+            const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(n);
             std::nth_element(candidates_.begin(), cut, candidates_.end(), is_better);
             candidates_.erase(cut, candidates_.end());
         }
     } else {
-        // A heap with the worst of the best k on top; ids rise, so an equal logit never
+        // A heap with the worst of the best n on top; ids rise, so an equal logit never
         // displaces an earlier token.
         candidates_.clear();
-        candidates_.reserve(k);
+        candidates_.reserve(n);
         for (std::size_t i = 0; i < logits_.size(); ++i) {
             const float x = logits_[i];
             if (x == kNever) continue;
-            if (candidates_.size() < k) {
+            if (candidates_.size() < n) {
                 candidates_.push_back({x, static_cast<TokenId>(i), 0.0});
                 std::push_heap(candidates_.begin(), candidates_.end(), is_better);
             } else if (x > candidates_.front().logit) {
@@ -237,6 +236,17 @@ void Sampler::collect_top_k() {
         }
     }
     std::sort(candidates_.begin(), candidates_.end(), is_better);
+}
+
+bool Sampler::collect_allowed(TokenFilter& allowed, std::size_t n) {
+    constexpr std::size_t kSpare = 16;
+    collect_best(std::min(2 * n + kSpare, logits_.size()));
+    std::size_t n_allowed = 0;
+    for (std::size_t i = 0; i < candidates_.size() && n_allowed < n; ++i) {
+        if (allowed.allows(candidates_[i].token)) candidates_[n_allowed++] = candidates_[i];
+    }
+    candidates_.resize(n_allowed == n ? n : 0);
+    return n_allowed == n;
 }
 
 void Sampler::keep_top_p() {

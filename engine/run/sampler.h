@@ -15,6 +15,19 @@ namespace offstage::engine {
 
 class TokenMask;
 
+// Which tokens may be chosen.
+class TokenFilter {
+  public:
+    virtual ~TokenFilter() = default;
+
+    // Whether a few tokens are best asked for one by one: mask() would look through much
+    // of the vocabulary.
+    virtual bool is_costly() = 0;
+    virtual bool allows(TokenId token) = 0;
+    // All of them; at least one. Valid until the next token.
+    virtual const TokenMask& mask() = 0;
+};
+
 // Throws Error (kInvalidInput) naming the first field out of its range.
 void validate(const SamplerSettings& settings);
 
@@ -37,9 +50,9 @@ class Sampler {
     // newest last, of which the last repeat_window count, or all (ids outside the
     // vocabulary are ignored). A logit that is NaN or -infinity is never chosen;
     // +infinity beats every number. Returns -1 when no logit can be chosen. Never throws
-    // for its input; allocates only when vocab_size grows. allowed: the tokens that may be
-    // chosen, before all filters; nullptr: all.
-    TokenId sample(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed = nullptr);
+    // for its input, as far as `allowed` does not; allocates only when vocab_size grows.
+    // allowed: decides before all other filters; nullptr: all may be chosen.
+    TokenId sample(std::span<const float> logits, std::span<const TokenId> recent, TokenFilter* allowed = nullptr);
 
     // A device's part: the rule of the choice that follows n_ahead others, for a step
     // whose token, the newest, is known to the device. never: tokens that are not chosen;
@@ -60,14 +73,17 @@ class Sampler {
     bool has_bias() const { return has_penalty() || !settings_.logit_bias.empty(); }
     bool has_penalty() const { return settings_.presence_penalty != 0.0f || settings_.frequency_penalty != 0.0f; }
 
-    TokenId choose(std::span<const float> logits, std::span<const TokenId> recent, const TokenMask* allowed);
+    TokenId choose(std::span<const float> logits, std::span<const TokenId> recent, TokenFilter* allowed);
+    // The candidates become the n best allowed tokens, sorted. False: there are fewer among
+    // the best, and no candidates.
+    bool collect_allowed(TokenFilter& allowed, std::size_t n);
     void keep_allowed(const TokenMask& allowed);
     void add_bias();
     void penalise(std::span<const TokenId> recent);
     void penalise_chosen();
     TokenId best() const;
-    void collect();        // every choosable token, by id
-    void collect_top_k();  // the best top_k, sorted
+    void collect();                    // every choosable token, by id
+    void collect_best(std::size_t n);  // sorted
     void keep_top_p();
     std::uint64_t random(std::size_t n_ahead);
 

@@ -115,7 +115,8 @@ bool TokenMask::any() const {
     return std::any_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word != 0; });
 }
 
-VocabularyTree::VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_size) : vocab_size_(vocab_size) {
+VocabularyTree::VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_size)
+    : texts_(vocab_size), vocab_size_(vocab_size) {
     std::vector<std::pair<std::string, TokenId>> texts;
     const std::int64_t n = std::min(vocab_size, tokenizer.vocab_size());
     texts.reserve(static_cast<std::size_t>(n));
@@ -139,6 +140,7 @@ VocabularyTree::VocabularyTree(const Tokenizer& tokenizer, std::int64_t vocab_si
                               static_cast<std::uint8_t>(bytes[depth]), 0, 0});
         }
         tokens_.push_back(token);
+        texts_.set(token);
         before = bytes;
     }
     close(0);
@@ -241,7 +243,8 @@ void TokenMasks::find_levels() {
     }
 }
 
-TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most) {
+TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most,
+                                   std::size_t most_unsure) {
     Known known{TokenMask(vocabulary_.vocab_size()), {}};
     if (state == GrammarAutomaton::kDead) return known;  // nothing can follow a whole text
     const auto nodes = vocabulary_.nodes();
@@ -250,6 +253,7 @@ TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton
     path[0] = {state, automaton.leaves(state)};
     PlainReader plain(automaton, *grammar_, plain_);
     for (std::size_t i = 0; i < nodes.size();) {
+        if (known.unsure.size() > most_unsure) return {{}, {}, true};
         const VocabularyTree::Node& node = nodes[i];
         if (node.depth == most) {
             for (; i < node.end; ++i) {
@@ -283,6 +287,7 @@ TokenMasks::Known TokenMasks::look(GrammarAutomaton& automaton, GrammarAutomaton
         }
         ++i;
     }
+    if (known.unsure.size() > most_unsure) return {{}, {}, true};
     return known;
 }
 
@@ -313,12 +318,11 @@ const TokenMasks::Known& TokenMasks::known(GrammarAutomaton& automaton, GrammarA
     if (const auto found = known_.find(key); found != known_.end()) {
         return found->second.is_vague ? known(automaton, state, n_callers + 1) : found->second;
     }
-    Known made = look(automaton, automaton.without_callers(state, n_callers),
-                      level > 0 ? levels_[level - 1].most : vocabulary_.longest());
     constexpr std::size_t kManyUnsure = 32;  // one of so many tokens
-    if (n_callers < kMostCallers && made.unsure.size() > vocabulary_.tokens().size() / kManyUnsure) {
-        made = {{}, {}, true};
-    }
+    Known made = look(automaton, automaton.without_callers(state, n_callers),
+                      level > 0 ? levels_[level - 1].most : vocabulary_.longest(),
+                      n_callers < kMostCallers ? vocabulary_.tokens().size() / kManyUnsure
+                                               : std::numeric_limits<std::size_t>::max());
     if (n_bytes_ > kMostBytes) {
         known_.clear();
         n_bytes_ = 0;
@@ -370,6 +374,24 @@ TokenMask TokenMasks::find(GrammarAutomaton& automaton, GrammarAutomaton::State 
         mask.set(static_cast<TokenId>(symbol - Grammar::kFirstToken));
     }
     return mask;
+}
+
+bool TokenMasks::allows(GrammarAutomaton& automaton, GrammarAutomaton::State state, TokenId token,
+                        std::string_view bytes) const {
+    const std::vector<std::uint32_t>& symbols = grammar_->symbols;
+    const std::uint32_t symbol = Grammar::symbol_of(token);
+    const bool is_symbol = std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+    if (is_symbol && automaton.step(state, symbol) != GrammarAutomaton::kDead) return true;
+    return vocabulary_.has(token) && automaton.read(state, bytes) != GrammarAutomaton::kDead;
+}
+
+bool TokenMasks::is_costly(GrammarAutomaton& automaton, GrammarAutomaton::State state) const {
+    constexpr std::size_t kSmallVocabulary = 16'384;
+    if (vocabulary_.tokens().size() <= kSmallVocabulary) return false;
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return std::all_of(kLetters.begin(), kLetters.end(), [&](char letter) {
+        return automaton.step(state, static_cast<unsigned char>(letter)) != GrammarAutomaton::kDead;
+    });
 }
 
 std::shared_ptr<TokenMasks> GrammarMasks::of(Grammar grammar) const {

@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "engine/indices.h"
@@ -64,6 +66,7 @@ class VocabularyTree {
     // one, and ever fewer than the others.
     std::span<const std::size_t> lengths() const { return lengths_; }
     std::int64_t vocab_size() const { return vocab_size_; }
+    bool has(TokenId token) const { return texts_.has(token); }
 
   private:
     void find_lengths();
@@ -71,6 +74,7 @@ class VocabularyTree {
 
     std::vector<Node> nodes_;  // and one behind the last
     std::vector<TokenId> tokens_;
+    TokenMask texts_;  // the same
     std::vector<std::size_t> lengths_;
     std::int64_t vocab_size_;
 };
@@ -90,6 +94,12 @@ class TokenMasks {
     const Grammar& grammar() const { return *grammar_; }
     // Throws as GrammarAutomaton::step().
     TokenMask find(GrammarAutomaton& automaton, GrammarAutomaton::State state);
+    // Whether find() has this token, whose bytes these are.
+    bool allows(GrammarAutomaton& automaton, GrammarAutomaton::State state, TokenId token,
+                std::string_view bytes) const;
+    // Whether much of a large vocabulary may follow: find() takes longer than allows() for
+    // many tokens where it has not seen the like.
+    bool is_costly(GrammarAutomaton& automaton, GrammarAutomaton::State state) const;
     std::size_t n_read() const { return n_read_; }  // nodes of the vocabulary, so far
 
   private:
@@ -106,8 +116,9 @@ class TokenMasks {
     };
 
     void find_levels();
-    // Tokens of more than `most` bytes are unsure.
-    Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most);
+    // Tokens of more than `most` bytes are unsure; of more than most_unsure it is vague.
+    Known look(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::size_t most,
+               std::size_t most_unsure = std::numeric_limits<std::size_t>::max());
     const Known& known(GrammarAutomaton& automaton, GrammarAutomaton::State state, std::uint32_t n_callers = 0);
 
     const std::shared_ptr<const Grammar> grammar_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/error.h"
@@ -52,51 +53,96 @@ double us_since(double begin) {
     return now_us() - begin;
 }
 
-void measure(const Tokenizer& tokenizer, const VocabularyTree& tree, const Case& one) {
+// As an answer asks for them, without what it keeps of its own.
+class Filter final : public TokenFilter {
+  public:
+    Filter(TokenMasks& masks, const Tokenizer& tokenizer)
+        : masks_(masks), tokenizer_(tokenizer), automaton_(masks.grammar()), state_(automaton_.start()) {}
+
+    bool is_costly() override { return masks_.is_costly(automaton_, state_); }
+    bool allows(TokenId token) override {
+        return masks_.allows(automaton_, state_, token, tokenizer_.piece_bytes(token));
+    }
+    const TokenMask& mask() override {
+        mask_ = masks_.find(automaton_, state_);
+        return mask_;
+    }
+    // False: the grammar does not read it.
+    bool read(std::string_view bytes) {
+        state_ = automaton_.read(state_, bytes);
+        return state_ != GrammarAutomaton::kDead;
+    }
+    bool accepts() const { return automaton_.accepts(state_); }
+
+  private:
+    TokenMasks& masks_;
+    const Tokenizer& tokenizer_;
+    GrammarAutomaton automaton_;
+    GrammarAutomaton::State state_;
+    TokenMask mask_;
+};
+
+// best: what the filter adds to choosing one of the 40 best tokens, of a model that would
+// write the text; otherwise whole masks are found.
+void measure(const Tokenizer& tokenizer, const VocabularyTree& tree, const Case& one, bool best) {
     const auto begin = now_us();
     auto grammar = std::make_shared<const Grammar>(json_schema_grammar(Json::parse(one.schema)));
     const double compile_us = us_since(begin);
     TokenMasks masks(grammar, tree);
     const std::vector<TokenId> tokens = tokenizer.encode(one.text);
-    std::printf("  %-15s %5zu positions, compiled in %4.0f us; %3zu tokens", one.name, grammar->positions.size(),
-                compile_us, tokens.size());
+    std::printf("  %-15s %-13s %5zu positions, compiled in %4.0f us; %3zu tokens", one.name,
+                best ? "40 best tokens" : "whole masks", grammar->positions.size(), compile_us, tokens.size());
+    std::vector<float> logits(static_cast<std::size_t>(tree.vocab_size()));
     for (const char* round : {"first", "second"}) {
-        GrammarAutomaton automaton(*grammar);
-        GrammarAutomaton::State state = automaton.start();
+        Filter filter(masks, tokenizer);
+        Sampler sampler({.temperature = 0.8F, .top_k = 40}, 1), free({.temperature = 0.8F, .top_k = 40}, 1);
         std::vector<double> times;
+        bool is_read = true;
         for (const TokenId token : tokens) {
+            if (best) {
+                // What models find likely beside a text's token is mostly text as well.
+                for (std::size_t i = 0; i < logits.size(); ++i) {
+                    logits[i] = static_cast<float>(((i + times.size()) * 2654435761U) % 1000) / 1000.0F;
+                }
+                for (const TokenId likely : tokens) logits[static_cast<std::size_t>(likely)] += 5.0F;
+                logits[static_cast<std::size_t>(token)] += 10.0F;
+            }
+            const auto chosen_us = [&](Sampler& its, TokenFilter* its_filter) {
+                const auto start = now_us();
+                static_cast<void>(its.sample(logits, {}, its_filter));
+                return us_since(start);
+            };
             const auto start = now_us();
-            const TokenMask mask = masks.find(automaton, state);
-            times.push_back(us_since(start));
+            if (!best) static_cast<void>(filter.mask());
+            const double mask_us = us_since(start);
+            times.push_back(best ? chosen_us(sampler, &filter) - chosen_us(free, nullptr) : mask_us);
             std::string bytes = tokenizer.piece_bytes(token);
             if (times.size() == 1 && tokenizer.begins_with_space() && bytes.starts_with(' ')) bytes.erase(0, 1);
-            state = automaton.read(state, bytes);
-            if (state == GrammarAutomaton::kDead) break;
+            is_read = filter.read(bytes);
+            if (!is_read) break;
         }
         double sum = 0;
         for (const double time : times) sum += time;
         std::sort(times.begin(), times.end());
         std::printf("; %s answer %.0f us a token (median %.0f, longest %.0f)", round,
                     sum / static_cast<double>(times.size()), times[times.size() / 2], times.back());
-        if (state == GrammarAutomaton::kDead || !automaton.accepts(state)) std::printf(" NOT READ");
+        if (!is_read || !filter.accepts()) std::printf(" NOT READ");
     }
     std::printf("\n");
 }
 
-void measure_sampler(std::int64_t vocab_size, const VocabularyTree& tree) {
-    const Grammar grammar = json_schema_grammar({{"type", "string"}});
-    TokenMasks masks(std::make_shared<const Grammar>(grammar), tree);
-    GrammarAutomaton automaton(grammar);
-    const TokenMask text = masks.find(automaton, automaton.read(automaton.start(), "\"a")),
-                    begin = masks.find(automaton, automaton.start());
+void measure_sampler(const Tokenizer& tokenizer, std::int64_t vocab_size, const VocabularyTree& tree) {
+    TokenMasks masks(std::make_shared<const Grammar>(json_schema_grammar({{"type", "string"}})), tree);
     std::vector<float> logits(static_cast<std::size_t>(vocab_size));
     for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>((i * 2654435761U) % 1000) / 100.0F;
-    const auto time = [&](const TokenMask* mask) {
+    const auto time = [&](TokenFilter* filter) {
         Sampler sampler({.temperature = 0.8F, .top_k = 40}, 1);
         const auto start = now_us();
-        for (int i = 0; i < 50; ++i) static_cast<void>(sampler.sample(logits, {}, mask));
+        for (int i = 0; i < 50; ++i) static_cast<void>(sampler.sample(logits, {}, filter));
         return us_since(start) / 50;
     };
+    Filter text(masks, tokenizer), begin(masks, tokenizer);
+    text.read("\"a");
     const double free_us = time(nullptr);
     std::printf("  choosing a token %.0f us, within a text %.0f, at its beginning %.0f\n", free_us, time(&text),
                 time(&begin));
@@ -114,8 +160,8 @@ int main(int argc, char** argv) {
             const VocabularyTree tree(*tokenizer, vocab_size);
             std::printf("%s: %lld tokens, %zu nodes, read in %.0f ms\n", argv[i], static_cast<long long>(vocab_size),
                         tree.nodes().size(), us_since(begin) / 1000);
-            for (const Case& one : kCases) measure(*tokenizer, tree, one);
-            measure_sampler(vocab_size, tree);
+            for (const Case& one : kCases) for (const bool best : {false, true}) measure(*tokenizer, tree, one, best);
+            measure_sampler(*tokenizer, vocab_size, tree);
         } catch (const Error& error) {
             std::fprintf(stderr, "%s\n", error.what());
             return 1;

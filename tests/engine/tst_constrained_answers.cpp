@@ -310,13 +310,13 @@ class TestConstrainedAnswers : public QObject {
                 for (TokenId id = 0; id < text.vocab_size() && token < 0; ++id) {
                     if (text.piece(id) == std::string(1, c)) token = id;
                 }
-                if (token < 0 || !constraint->allowed().has(token)) return problem + "refused at " + c;
+                if (token < 0 || !constraint->mask().has(token)) return problem + "refused at " + c;
                 const bool was = splitter.in_thought();
                 const std::string answer = splitter.push(token, text.piece(token)).answer;
                 constraint->push(token, was, splitter, answer);
             }
             for (const TokenId end : text.end_tokens()) {
-                if (!constraint->is_complete() && constraint->allowed().has(end)) return std::string("may end");
+                if (!constraint->is_complete() && constraint->mask().has(end)) return std::string("may end");
             }
             return std::string(constraint->is_complete() ? "complete" : "goes on");
         };

@@ -95,7 +95,7 @@ void compare_masks(const Tokenizer& tokenizer, std::int64_t vocab_size, const Gr
             const bool is_special =
                 tokenizer.is_control(token) || tokenizer.special_token(tokenizer.piece_name(token)) == token;
             const bool fits = !bytes.empty() && !is_special && alone.read(before, bytes) != GrammarAutomaton::kDead;
-            if (mask.has(token) != fits) {
+            if (mask.has(token) != fits || masks.allows(automaton, state, token, bytes) != fits) {
                 QFAIL(qPrintable(QStringLiteral("after '%1' token %2 '%3': %4")
                                      .arg(QString::fromStdString(text.substr(0, at)))
                                      .arg(token)

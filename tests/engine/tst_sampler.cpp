@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -6,12 +7,14 @@
 #include <map>
 #include <new>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include <QTest>
 
 #include "engine/error.h"
 #include "engine/run/sampler.h"
+#include "engine/text/token_masks.h"
 
 using namespace offstage::engine;
 
@@ -420,6 +423,59 @@ class SamplerTest : public QObject {
     }
 
     // Logits 3, 2, 1, 0: each choice of token 0 costs it presence once and frequency.
+    void filter_askedForSingleTokens_choosesAsItsMask() {
+        constexpr int kVocab = 300;
+        struct Filter final : TokenFilter {
+            TokenMask tokens{kVocab};
+            bool costly = false;
+            int n_asked = 0, n_masks = 0;
+            bool is_costly() override { return costly; }
+            bool allows(TokenId token) override {
+                ++n_asked;
+                return tokens.has(token);
+            }
+            const TokenMask& mask() override {
+                ++n_masks;
+                return tokens;
+            }
+        };
+        std::mt19937 random(7);
+        int n_single = 0, n_whole = 0;
+        for (int round = 0; round < 600; ++round) {
+            SamplerSettings settings;
+            settings.temperature = round % 5 == 0 ? 0.0f : 0.9f;
+            settings.top_k = std::array{0, 1, 5, 40, 150, 400}[round % 6];
+            settings.top_p = round % 2 == 0 ? 1.0f : 0.9f;
+            settings.min_p = round % 7 == 0 ? 0.05f : 0.0f;
+            settings.repeat_penalty = round % 3 == 0 ? 1.3f : 1.0f;
+            settings.presence_penalty = round % 4 == 0 ? 0.5f : 0.0f;
+            if (round % 11 == 0) settings.logit_bias = {{3, 5.0f}, {4, -100.0f}};
+            const unsigned one_of = std::array{1u, 2u, 10u, 100u}[round % 4];  // allowed
+            Filter single, whole;
+            for (TokenId token = 0; token < kVocab; ++token) {
+                if (token == 17 || random() % one_of == 0) single.tokens.set(token);
+            }
+            whole.tokens = single.tokens;
+            single.costly = true;
+            Sampler by_single(settings, 5), by_whole(settings, 5);
+            std::vector<TokenId> recent;
+            for (int step = 0; step < 4; ++step) {
+                std::vector<float> logits(kVocab);
+                for (float& x : logits) x = static_cast<float>(random() % 64) / 8.0f;  // with equal ones
+                logits[17] = -20.0f;
+                logits[random() % 16] = std::numeric_limits<float>::quiet_NaN();
+                const TokenId token = by_single.sample(logits, recent, &single);
+                QCOMPARE(token, by_whole.sample(logits, recent, &whole));
+                QVERIFY(single.tokens.has(token));
+                recent.push_back(token);
+            }
+            QCOMPARE(whole.n_asked, 0);
+            n_single += single.n_masks == 0 ? 1 : 0;
+            n_whole += single.n_masks > 0 && single.n_asked > 0 ? 1 : 0;
+        }
+        QVERIFY2(n_single > 50, qPrintable(QString::number(n_single)));  // decided without a mask
+        QVERIFY2(n_whole > 50, qPrintable(QString::number(n_whole)));    // too few of the best are allowed
+    }
     void penalties_countTheAnswersTokens() {
         const std::vector<float> logits = {3.0f, 2.0f, 1.0f, 0.0f};
         const auto answer = [&](float presence, float frequency, const Tokens& recent, int n) {
