@@ -160,7 +160,8 @@ int main(int argc, char** argv) {
             const VocabularyTree tree(*tokenizer, vocab_size);
             std::printf("%s: %lld tokens, %zu nodes, read in %.0f ms\n", argv[i], static_cast<long long>(vocab_size),
                         tree.nodes().size(), us_since(begin) / 1000);
-            for (const Case& one : kCases) for (const bool best : {false, true}) measure(*tokenizer, tree, one, best);
+            for (const Case& one : kCases)
+                for (const bool best : {false, true}) measure(*tokenizer, tree, one, best);
             measure_sampler(*tokenizer, vocab_size, tree);
         } catch (const Error& error) {
             std::fprintf(stderr, "%s\n", error.what());
