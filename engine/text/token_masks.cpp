@@ -319,10 +319,10 @@ const TokenMasks::Known& TokenMasks::known(GrammarAutomaton& automaton, GrammarA
         return found->second.is_vague ? known(automaton, state, n_callers + 1) : found->second;
     }
     constexpr std::size_t kManyUnsure = 32;  // one of so many tokens
-    Known made = look(automaton, automaton.without_callers(state, n_callers),
-                      level > 0 ? levels_[level - 1].most : vocabulary_.longest(),
-                      n_callers < kMostCallers ? vocabulary_.tokens().size() / kManyUnsure
-                                               : std::numeric_limits<std::size_t>::max());
+    Known made = look(
+        automaton, automaton.without_callers(state, n_callers),
+        level > 0 ? levels_[level - 1].most : vocabulary_.longest(),
+        n_callers < kMostCallers ? vocabulary_.tokens().size() / kManyUnsure : std::numeric_limits<std::size_t>::max());
     if (n_bytes_ > kMostBytes) {
         known_.clear();
         n_bytes_ = 0;
