@@ -8407,6 +8407,27 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <source>Mea&amp;sure</source>
         <translation>Me&amp;ssen</translation>
     </message>
+    <message>
+        <source>none</source>
+        <comment>draft model</comment>
+        <translation>keins</translation>
+    </message>
+    <message>
+        <source>A smaller model…</source>
+        <translation>Ein kleineres Modell …</translation>
+    </message>
+    <message>
+        <source>Draft model</source>
+        <translation>Modell für Entwürfe</translation>
+    </message>
+    <message>
+        <source>A small model with the same vocabulary that says on the CPU which tokens probably follow. The model checks several of them in one step and answers the same as without, sooner where enough of them are right. The draft model&apos;s memory comes on top of what is shown here</source>
+        <translation>Ein kleines Modell mit demselben Vokabular, das auf der CPU sagt, welche Token wahrscheinlich folgen. Das Modell prüft mehrere davon in einem Schritt und antwortet dasselbe wie ohne, früher, wenn genug davon richtig sind. Der Speicher des Modells für Entwürfe kommt zu dem hinzu, was hier steht</translation>
+    </message>
+    <message>
+        <source>Dr&amp;aft model</source>
+        <translation>Ent&amp;würfe</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>

@@ -8394,6 +8394,27 @@ Reading its headers…</source>
         <source>Mea&amp;sure</source>
         <translation>Đ&amp;o</translation>
     </message>
+    <message>
+        <source>none</source>
+        <comment>draft model</comment>
+        <translation>không có</translation>
+    </message>
+    <message>
+        <source>A smaller model…</source>
+        <translation>Một mô hình nhỏ hơn…</translation>
+    </message>
+    <message>
+        <source>Draft model</source>
+        <translation>Mô hình viết nháp</translation>
+    </message>
+    <message>
+        <source>A small model with the same vocabulary that says on the CPU which tokens probably follow. The model checks several of them in one step and answers the same as without, sooner where enough of them are right. The draft model&apos;s memory comes on top of what is shown here</source>
+        <translation>Một mô hình nhỏ cùng từ vựng, chạy trên CPU và đoán những token có lẽ sẽ theo sau. Mô hình kiểm tra nhiều token trong một bước và trả lời y như khi không có nó, sớm hơn nếu đủ token đúng. Bộ nhớ của mô hình viết nháp cộng thêm vào những gì hiện ở đây</translation>
+    </message>
+    <message>
+        <source>Dr&amp;aft model</source>
+        <translation>Bản nhá&amp;p</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>

@@ -44,6 +44,7 @@
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/settings/settings_dialog.h"
+#include "ui/widgets/file_choice.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
 

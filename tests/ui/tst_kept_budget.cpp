@@ -1,8 +1,10 @@
 // A budget that was set while the model ran applies at the next start, on the real
 // engine.
 #include <QComboBox>
+#include <QDir>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QLineEdit>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -16,6 +18,7 @@
 #include "ui/load/precision_fields.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
+#include "ui/widgets/file_choice.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 #include "ui/window/hardware_menu.h"
@@ -70,7 +73,7 @@ class TestKeptBudget : public QObject {
     }
 
     void choicesOfTheOpenDialog_areThereAtTheNextStart() {
-        const QTemporaryDir model;  // the scripted engine opens anything that exists
+        const QTemporaryDir model, drafter;  // the scripted engine opens anything that exists
         engine::LoadRequest first;
         {
             test::WindowFixture f;
@@ -78,6 +81,14 @@ class TestKeptBudget : public QObject {
             auto* dialog = f.window->findChild<OpenModelDialog*>();
             QVERIFY(dialog != nullptr);
             FitView& view = dialog->view();
+            FileChoice& drafts = view.draftModel();
+            drafts.setCurrentIndex(drafts.count() - 1);  // the file dialog
+            auto* files = dialog->findChild<QFileDialog*>();
+            QVERIFY(files != nullptr);
+            QVERIFY(view.request().draft_model.empty());
+            Q_EMIT files->fileSelected(drafter.filePath(QStringLiteral("config.json")));
+            QCOMPARE(drafts.currentText(), QFileInfo(drafter.path()).fileName());
+            QVERIFY(view.requestForOthers().draft_model.empty());
             view.device().setCurrentIndex(view.device().findData(QStringLiteral("emulated:rtx-3060-desktop")));
             view.vram().setBytes(900 * kMiB);
             view.ram().setBytes(3000 * kMiB);
@@ -106,6 +117,7 @@ class TestKeptBudget : public QObject {
         QVERIFY(now.cache == engine::CacheKind::kLfu);
         QCOMPARE(quint64{now.neuron_cache_bytes}, 7 * kMiB);
         QCOMPARE(now.chat_template, std::string("mixtral"));
+        QCOMPARE(now.draft_model, drafter.path().toStdString());
 
         // Values left to the program the next time stay so.
         f.window->opener().openWithOptions(model.path());
@@ -114,8 +126,15 @@ class TestKeptBudget : public QObject {
         QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
         dialog->setModel(model.path() + QStringLiteral("/other"));
         QCOMPARE(dialog->view().request().chat_template, std::string());
+        QCOMPARE(dialog->view().request().draft_model, std::string());
         dialog->setModel(model.path());
         QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
+        // A draft model that is not there any more does not keep the model from opening.
+        QCOMPARE(dialog->view().request().draft_model, drafter.path().toStdString());
+        QVERIFY(QDir(drafter.path()).removeRecursively());
+        dialog->setModel(model.path() + QStringLiteral("/other"));
+        dialog->setModel(model.path());
+        QCOMPARE(dialog->view().request().draft_model, std::string());
         QComboBox& templates = dialog->view().chatTemplate();
         templates.setCurrentIndex(templates.count() - 1);  // a file, none chosen yet
         QCOMPARE(templates.currentData().toString(), QStringLiteral("mixtral"));

@@ -32,6 +32,7 @@
 #include "ui/load/open_model_dialog.h"
 #include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/file_choice.h"
 #include "ui/window/model_menu.h"
 
 using namespace offstage;

@@ -107,6 +107,7 @@ inline constexpr SettingOf<QString> kBudgetExperts{"budgets", "experts"};
 inline constexpr SettingOf<QString> kBudgetCache{"budgets", "cache"};
 inline constexpr SettingOf<quint64> kBudgetNeuronCache{"budgets", "neuronCache"};
 inline constexpr SettingOf<QString> kChatTemplate{"chatTemplates"};  // of a model
+inline constexpr SettingOf<QString> kDraftModel{"draftModels"};      // of a model
 
 // --- conversations
 inline const Setting<bool> kReopensLast{QStringLiteral("conversations/reopensLast"), true};

@@ -1,8 +1,10 @@
 #include "ui/engine/kept_budget.h"
 
 #include <exception>
+#include <utility>
 
 #include <QCryptographicHash>
+#include <QFileInfo>
 
 #include "ui/base/settings.h"
 
@@ -67,15 +69,23 @@ void KeptBudget::keep(const engine::LoadRequest& chosen) {
     const QString id = idOf(model, device);
     settings::kBudgetCache[id].set(open, QString::fromUtf8(engine::name_of(chosen.cache).data()));
     settings::kBudgetNeuronCache[id].set(open, quint64{chosen.neuron_cache_bytes});
-    if (chosen.chat_template.empty()) {
-        settings::kChatTemplate[hashOf(model)].remove(open);
-    } else {
-        settings::kChatTemplate[hashOf(model)].set(open, QString::fromStdString(chosen.chat_template));
+    for (const auto& [setting, value] : {std::pair(settings::kChatTemplate, &chosen.chat_template),
+                                         std::pair(settings::kDraftModel, &chosen.draft_model)}) {
+        if (value->empty()) {
+            setting[hashOf(model)].remove(open);
+        } else {
+            setting[hashOf(model)].set(open, QString::fromStdString(*value));
+        }
     }
 }
 
 QString KeptBudget::chatTemplate(const QString& model) {
     return settings::kChatTemplate[hashOf(model)].value();
+}
+
+QString KeptBudget::draftModel(const QString& model) {
+    const QString kept = settings::kDraftModel[hashOf(model)].value();
+    return QFileInfo::exists(kept) ? kept : QString();
 }
 
 void KeptBudget::forget(const QString& model, const QString& device) {

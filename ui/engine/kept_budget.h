@@ -22,6 +22,8 @@ class KeptBudget {
     // engine::LoadRequest::chat_template, which belongs to the model on every device. It
     // is stored with the rest and is not removed.
     static QString chatTemplate(const QString& model);
+    // engine::LoadRequest::draft_model, likewise; empty once there is no such file.
+    static QString draftModel(const QString& model);
 };
 
 }  // namespace offstage::ui

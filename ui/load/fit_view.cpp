@@ -6,7 +6,6 @@
 
 #include <QComboBox>
 #include <QEvent>
-#include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
@@ -24,10 +23,12 @@
 #include "ui/engine/kept_budget.h"
 #include "ui/load/fit_worker.h"
 #include "ui/load/memory_rows.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/file_choice.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
@@ -36,14 +37,23 @@ namespace offstage::ui {
 namespace {
 
 constexpr quint64 kBytesPerMiB = quint64{1} << 20;
+constexpr int kLeastPath = 16;  // letters
 constexpr int kVerdictLines = 3, kSpeedLines = 2, kFitLegendLines = 2;
-constexpr quint64 kPlenty = quint64{64} << 30;   // until the machine is known
-constexpr double kContextRange = 32768;          // until the model is known
-const QString kFromFile = QStringLiteral("\n");  // no path and no family's name
+constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
+constexpr double kContextRange = 32768;         // until the model is known
 
 QString withoutTemplateText() {
     return FitView::tr(
         "Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.");
+}
+
+FileChoice* newTemplateChoice() {
+    const QStringList families = QString::fromStdString(engine::family_template_names()).split(QStringLiteral(", "));
+    return new FileChoice(FitView::tr("the model's own"), families, FitView::tr("From a file…"),
+                          [](QWidget* parent, const FileChoice::Taken& taken) {
+                              openFileDialog(parent, FitView::tr("Choose a chat template"), {},
+                                             settings::kLastTemplateFolder, taken);
+                          });
 }
 
 QString tokensText(qint64 tokens) {
@@ -62,7 +72,11 @@ FitView::FitView(QWidget* parent)
       m_quality(new QualityEdit),
       m_cache(new QComboBox),
       m_neuronCache(new ValueSlider(tr("Neuron cache"))),
-      m_template(new QComboBox),
+      m_template(newTemplateChoice()),
+      m_draftModel(new FileChoice(tr("none", "draft model"), {}, tr("A smaller model…"),
+                                  [this](QWidget* asking, const FileChoice::Taken& taken) {
+                                      chooseModelFile(asking, taken, m_model);
+                                  })),
       m_bars(new StackedBar),
       m_verdict(textLabel(tr("Whether the model fits"))),
       m_detail(mutedLabel()),
@@ -88,7 +102,9 @@ FitView::FitView(QWidget* parent)
     }
     connect(m_device, &QComboBox::currentIndexChanged, this, &FitView::deviceChosen);
     connect(m_cache, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
-    connect(m_template, &QComboBox::currentIndexChanged, this, &FitView::templateChosen);
+    for (FileChoice* choice : {m_template, m_draftModel}) {
+        connect(choice, &FileChoice::chosenByUser, this, &FitView::choiceChanged);
+    }
     connect(m_kv, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
     connect(m_quality, &QualityEdit::changed, this, &FitView::choiceChanged);
     showSpeed();
@@ -133,7 +149,11 @@ void FitView::build() {
         *m_template, tr("Chat template"),
         tr("How messages are written for the model. For files that bring no chat template, or one that cannot be used: "
            "that of the family it was made from, or a file in Jinja or as Ollama writes them"));
-    fillTemplates();
+    describe(*m_draftModel, tr("Draft model"),
+             tr("A small model with the same vocabulary that says on the CPU which tokens probably follow. The model "
+                "checks several of them in one step and answers the same as without, sooner where enough of them are "
+                "right. The draft model's memory comes on top of what is shown here"));
+    letShrink(*m_draftModel, kLeastPath);
 
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(8);
@@ -157,6 +177,7 @@ void FitView::build() {
     addRow(tr("Cac&he"), m_cache);
     m_neuronCacheName = addRow(tr("&Neurons"), m_neuronCache);
     addRow(tr("Chat &template"), m_template);
+    addRow(tr("Dr&aft model"), m_draftModel);
     grid->setColumnStretch(1, 1);
 
     // Fixed room for every verdict, so that buttons never move under the pointer. Only
@@ -197,42 +218,6 @@ void FitView::choose(const QString& device) {
     m_device->setCurrentIndex(index);
 }
 
-void FitView::fillTemplates() {
-    const QSignalBlocker quiet(m_template);
-    m_template->addItem(tr("the model's own"), QString());
-    for (const QString& name : QString::fromStdString(engine::family_template_names()).split(QStringLiteral(", "))) {
-        m_template->addItem(name, name);
-    }
-    m_template->addItem(tr("From a file…"), kFromFile);
-}
-
-// A family's, or a file, which is offered from then on.
-void FitView::chooseTemplate(const QString& chosen) {
-    const QSignalBlocker quiet(m_template);
-    int index = m_template->findData(chosen);
-    if (index < 0) {
-        index = m_template->count() - 1;
-        m_template->insertItem(index, QFileInfo(chosen).fileName(), chosen);
-        m_template->setItemData(index, chosen, Qt::ToolTipRole);
-    }
-    m_template->setCurrentIndex(index);
-    m_chosenTemplate = chosen;
-}
-
-void FitView::templateChosen(int index) {
-    const QString chosen = m_template->itemData(index).toString();
-    if (chosen != kFromFile) {
-        m_chosenTemplate = chosen;
-        choiceChanged();
-        return;
-    }
-    chooseTemplate(m_chosenTemplate);  // until there is a file, and where none is chosen
-    openFileDialog(this, tr("Choose a chat template"), {}, settings::kLastTemplateFolder, [this](const QString& path) {
-        chooseTemplate(path);
-        choiceChanged();
-    });
-}
-
 void FitView::setRequest(const engine::LoadRequest& request) {
     m_filling = true;
     m_base = request;
@@ -249,14 +234,16 @@ void FitView::setRequest(const engine::LoadRequest& request) {
     m_quality->set(request.quality, request.quant.experts);
     m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
     m_neuronCache->setBytes(request.neuron_cache_bytes);
-    chooseTemplate(QString::fromStdString(request.chat_template));
+    m_template->choose(QString::fromStdString(request.chat_template));
+    m_draftModel->choose(QString::fromStdString(request.draft_model));
     m_filling = false;
     deviceChosen();
 }
 
 void FitView::setModel(const QString& model) {
     m_model = model;
-    chooseTemplate(KeptBudget::chatTemplate(model));
+    m_template->choose(KeptBudget::chatTemplate(model));
+    m_draftModel->choose(KeptBudget::draftModel(model));
     if (!m_choseContext) {  // the one shown was the other model's
         engine::LoadRequest kept = request();
         kept.context = 0;
@@ -293,12 +280,14 @@ engine::LoadRequest FitView::request() const {
     request.quant.experts = m_quality->experts();
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
     request.neuron_cache_bytes = m_vram->isEnabled() ? m_neuronCache->bytes() : 0;
-    request.chat_template = m_chosenTemplate.toStdString();
+    request.chat_template = m_template->chosen().toStdString();
+    request.draft_model = m_draftModel->chosen().toStdString();
     return request;
 }
 
 engine::LoadRequest FitView::requestForOthers() const {
     engine::LoadRequest request = this->request();
+    request.draft_model.clear();
     if (!m_choseContext) {
         request.context = 0;
     }

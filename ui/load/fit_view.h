@@ -14,6 +14,7 @@ class QVBoxLayout;
 
 namespace offstage::ui {
 
+class FileChoice;
 class FitWorker;
 class QualityEdit;
 class StackedBar;
@@ -59,7 +60,8 @@ class FitView : public QWidget {
     QComboBox& kv() const { return *m_kv; }
     QualityEdit& quality() const { return *m_quality; }
     QComboBox& cache() const { return *m_cache; }
-    QComboBox& chatTemplate() const { return *m_template; }
+    FileChoice& chatTemplate() const { return *m_template; }
+    FileChoice& draftModel() const { return *m_draftModel; }
     ValueSlider& neuronCache() const { return *m_neuronCache; }  // hidden on the CPU
     StackedBar& bars() const { return *m_bars; }
     QPushButton& measureButton() const { return *m_measure; }  // or to cancel that
@@ -73,9 +75,6 @@ class FitView : public QWidget {
     void build();
     void fillDevices();
     void choose(const QString& device);
-    void fillTemplates();
-    void chooseTemplate(const QString& chosen);
-    void templateChosen(int index);
     void proposeContext(std::int64_t context);
     void choiceChanged();
     void deviceChosen();
@@ -91,7 +90,6 @@ class FitView : public QWidget {
     void changeEvent(QEvent* event) override;
 
     QString m_model;
-    QString m_chosenTemplate;
     engine::LoadRequest m_base;  // fields without controls
     engine::FitHeld m_held;
     std::optional<engine::FitEstimate> m_estimate;
@@ -113,7 +111,8 @@ class FitView : public QWidget {
     QualityEdit* m_quality;
     QComboBox* m_cache;
     ValueSlider* m_neuronCache;
-    QComboBox* m_template;
+    FileChoice* m_template;
+    FileChoice* m_draftModel;
     QLabel* m_neuronCacheName;
     StackedBar* m_bars;
     QLabel* m_verdict;

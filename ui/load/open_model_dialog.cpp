@@ -22,6 +22,7 @@
 #include "ui/load/local_models.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/file_choice.h"
 #include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {

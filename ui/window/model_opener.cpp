@@ -96,6 +96,7 @@ engine::LoadRequest ModelOpener::requestFor(const QString& model, const QString&
     request.vram_bytes = vramBytes;
     request.kept_context = KeptContext::tokens();
     request.chat_template = KeptBudget::chatTemplate(model).toStdString();
+    request.draft_model = KeptBudget::draftModel(model).toStdString();
     if (m_options.device.isEmpty()) {  // the command line's choice counts
         KeptBudget::applyTo(request);
     }
