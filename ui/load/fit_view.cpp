@@ -73,10 +73,9 @@ FitView::FitView(QWidget* parent)
       m_cache(new QComboBox),
       m_neuronCache(new ValueSlider(tr("Neuron cache"))),
       m_template(newTemplateChoice()),
-      m_draftModel(new FileChoice(tr("none", "draft model"), {}, tr("A smaller model…"),
-                                  [this](QWidget* asking, const FileChoice::Taken& taken) {
-                                      chooseModelFile(asking, taken, m_model);
-                                  })),
+      m_draftModel(new FileChoice(
+          tr("none", "draft model"), {}, tr("A smaller model…"),
+          [this](QWidget* asking, const FileChoice::Taken& taken) { chooseModelFile(asking, taken, m_model); })),
       m_bars(new StackedBar),
       m_verdict(textLabel(tr("Whether the model fits"))),
       m_detail(mutedLabel()),
