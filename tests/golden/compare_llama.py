@@ -152,7 +152,8 @@ def main():
     for file in options.files:
         model = Model(file)
         for name, _, value in (one.partition("=") for one in options.set):
-            model.pairs[name] = (json.loads(value), model.pairs[name][1])
+            new = (None, [gguf.GGUFValueType.UINT32])  # a key that the file does not have
+            model.pairs[name] = (json.loads(value), model.pairs.get(name, new)[1])
         ids = tokens_for(file, model)
         with tempfile.TemporaryDirectory() as folder:
             model.write(folder + "/offstage.gguf", False, for_llama=False)
