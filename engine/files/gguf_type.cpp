@@ -26,6 +26,10 @@ GgufType ours(const kernels::FormatTraits& format) {
 constexpr NumberedType foreign(std::uint32_t number, const char* name, std::uint64_t weights, std::uint64_t bytes) {
     return {number, {name, weights, bytes, false, WeightType::kF32}};
 }
+// Read as BF16.
+constexpr NumberedType widened(std::uint32_t number, const char* name, std::uint64_t weights, std::uint64_t bytes) {
+    return {number, {name, weights, bytes, true, WeightType::kBf16}};
+}
 // A type of another program, or one removed from ggml: only its name is known.
 constexpr NumberedType named(std::uint32_t number, const char* name) {
     return foreign(number, name, 0, 0);
@@ -40,9 +44,9 @@ constexpr std::array kOtherTypes = {
     foreign(26, "I32", 1, 4),
     foreign(27, "I64", 1, 8),
     foreign(28, "F64", 1, 8),
-    foreign(34, "TQ1_0", 256, 54),
-    foreign(35, "TQ2_0", 256, 66),
-    foreign(40, "NVFP4", 64, 36),
+    widened(34, "TQ1_0", 256, 54),
+    widened(35, "TQ2_0", 256, 66),
+    widened(40, "NVFP4", 64, 36),
     named(31, "Q4_0_4_4"),
     named(32, "Q4_0_4_8"),
     named(33, "Q4_0_8_8"),
@@ -99,6 +103,9 @@ Message readable_gguf_types() {
     std::map<int, std::string> by_number;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (format.ggml_type >= 0) by_number[format.ggml_type] = format.name;
+    }
+    for (const NumberedType& row : kOtherTypes) {
+        if (row.type.supported) by_number[static_cast<int>(row.number)] = row.type.name;
     }
     std::string names;
     for (const auto& [number, name] : by_number) names += (names.empty() ? "" : ", ") + name;

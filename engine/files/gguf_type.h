@@ -13,12 +13,12 @@ struct GgufType {
     const char* name;
     std::uint64_t weights;  // in a block; 0: not known
     std::uint64_t bytes;
-    bool supported;  // type is one of ours
-    kernels::WeightType type;
+    bool supported;            // it can be read
+    kernels::WeightType type;  // if so; BF16 for blocks that are read as such (engine/model/quantized_tensor.h)
 };
 GgufType gguf_type(std::uint32_t number);
 
-// For messages: "Q4_K"; for types that cannot be read "NVFP4 (type 40)", "IQ4_KS of
+// For messages: "Q4_K"; for types that cannot be read "Q8_1 (type 9)", "IQ4_KS of
 // ik_llama.cpp (type 144)" or "type 99999".
 std::string gguf_type_name(std::uint32_t number);
 // "one of F32, F16 ...", and advice if a tensor has none of these types.

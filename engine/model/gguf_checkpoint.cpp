@@ -14,6 +14,7 @@
 #include "engine/model/gguf_tensor_names.h"
 #include "engine/model/mapped_checkpoint.h"
 #include "engine/model/model_messages.h"
+#include "engine/model/quantized_tensor.h"
 
 namespace offstage::engine {
 namespace {
@@ -52,6 +53,13 @@ TensorView view_of(const GgufTensor& tensor, std::string name, std::span<const s
     view.supported_type = type.supported;
     view.type_name = gguf_type_name(tensor.type);
     view.bytes = file.subspan(tensor.offset, tensor.bytes);
+    if (const auto codes = codes_of_ggml_type(tensor.type)) {
+        auto quantized = std::make_shared<QuantizedTensor>();
+        quantized->codes = *codes;
+        quantized->code_bytes = view.bytes;
+        quantized->n_cols = tensor.shape.back();  // rows are whole blocks
+        view.quantized = std::move(quantized);
+    }
     return view;
 }
 

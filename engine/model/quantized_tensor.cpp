@@ -16,6 +16,7 @@
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/model_messages.h"
+#include "kernels/block_parts.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
@@ -60,8 +61,69 @@ float value_of(Codes codes, std::uint8_t byte, bool upper) {
             return static_cast<float>(static_cast<int>(byte) - 128);
         case Codes::kBiased4:
             return static_cast<float>(static_cast<int>(nibble) - 8);
+        default:  // blocks
+            return 0;
     }
-    return 0;
+}
+
+float binary16_at(const std::uint8_t* bytes) {
+    return kernels::to_float(kernels::F16{static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8)});
+}
+
+// Each writes a block's weights.
+void unpack_nvfp4(const std::uint8_t* block, float* out) {
+    for (int part = 0; part < 4; ++part) {
+        const std::uint8_t code = block[part] & 127;
+        const float scale = code == 127 ? 0.0f : 0.5f * kE4m3[code];
+        for (int i = 0; i < 8; ++i, ++out) {
+            const std::uint8_t byte = block[4 + 8 * part + i];
+            out[0] = scale * static_cast<float>(kernels::kMxfp4Values[byte & 15]);  // doubled
+            out[8] = scale * static_cast<float>(kernels::kMxfp4Values[byte >> 4]);
+        }
+        out += 8;
+    }
+}
+
+void unpack_tq1(const std::uint8_t* block, float* out) {
+    const float scale = binary16_at(block + 52);
+    // Bytes of a stretch hold their digits as a fraction of 243: each weight is the first
+    // digit of the byte times a power of 3.
+    const auto stretch = [&](int begin, int n_bytes, int n_digits) {
+        for (int digit = 0, power = 1; digit < n_digits; ++digit, power *= 3) {
+            for (int i = 0; i < n_bytes; ++i) {
+                const int rest = block[begin + i] * power & 255;
+                *out++ = scale * static_cast<float>((rest * 3 >> 8) - 1);
+            }
+        }
+    };
+    stretch(0, 32, 5);
+    stretch(32, 16, 5);
+    stretch(48, 4, 4);
+}
+
+void unpack_tq2(const std::uint8_t* block, float* out) {
+    const float scale = binary16_at(block + 64);
+    for (int begin = 0; begin < 64; begin += 32) {
+        for (int shift = 0; shift < 8; shift += 2) {
+            for (int i = 0; i < 32; ++i) {
+                *out++ = scale * static_cast<float>((block[begin + i] >> shift & 3) - 1);
+            }
+        }
+    }
+}
+
+struct BlockForm {
+    Codes codes;
+    std::uint32_t ggml_type;
+    std::int64_t weights, bytes;
+    void (*unpack)(const std::uint8_t*, float*);
+};
+constexpr BlockForm kBlockForms[] = {{Codes::kNvfp4Blocks, 40, 64, 36, unpack_nvfp4},
+                                     {Codes::kTq1Blocks, 34, 256, 54, unpack_tq1},
+                                     {Codes::kTq2Blocks, 35, 256, 66, unpack_tq2}};
+const BlockForm* block_form(Codes codes) {
+    const auto* const found = std::ranges::find(kBlockForms, codes, &BlockForm::codes);
+    return found == std::end(kBlockForms) ? nullptr : found;
 }
 
 std::size_t bytes_of(Scales scales) {
@@ -70,7 +132,15 @@ std::size_t bytes_of(Scales scales) {
 
 }  // namespace
 
+std::optional<Codes> codes_of_ggml_type(std::uint32_t number) {
+    const auto* const found = std::ranges::find(kBlockForms, number, &BlockForm::ggml_type);
+    return found == std::end(kBlockForms) ? std::nullopt : std::optional(found->codes);
+}
+
 std::size_t QuantizedTensor::row_bytes() const {
+    if (const BlockForm* const form = block_form(codes)) {
+        return static_cast<std::size_t>(n_cols / form->weights * form->bytes);
+    }
     return static_cast<std::size_t>(is_half_byte(codes) ? n_cols / 2 : n_cols);
 }
 
@@ -97,7 +167,23 @@ float QuantizedTensor::scale(std::int64_t index) const {
     return factor;
 }
 
+// Rows are whole blocks, so those of all rows follow each other.
+void QuantizedTensor::read_blocks(std::int64_t first, std::int64_t n, kernels::Bf16* out) const {
+    const BlockForm& form = *block_form(codes);
+    std::array<float, 256> values;
+    while (n > 0) {
+        const std::int64_t block = first / form.weights, begin = first % form.weights;
+        const std::int64_t count = std::min(n, form.weights - begin);
+        form.unpack(reinterpret_cast<const std::uint8_t*>(code_bytes.data()) + block * form.bytes, values.data());
+        kernels::cpu_kernels().narrow_bf16(values.data() + begin, count, out);
+        out += count;
+        first += count;
+        n -= count;
+    }
+}
+
 void QuantizedTensor::read(std::int64_t first, std::int64_t n, kernels::Bf16* out) const {
+    if (block_form(codes) != nullptr) return read_blocks(first, n, out);
     std::array<float, 256> values;
     while (n > 0) {
         const std::int64_t row = first / n_cols, col = first % n_cols;
@@ -130,6 +216,7 @@ std::span<const std::byte> QuantizedTensor::codes_of(std::int64_t first_row, std
 }
 
 std::span<const std::byte> QuantizedTensor::scales_of(std::int64_t first_row, std::int64_t rows) const {
+    if (scale_bytes.empty()) return {};
     const std::int64_t begin = scale_row(first_row) * scale_cols;
     const std::int64_t end = (scale_row(first_row + rows - 1) + 1) * scale_cols;
     return scale_bytes.subspan(static_cast<std::size_t>(begin) * bytes_of(scales),

@@ -167,9 +167,9 @@ class TestDamagedGguf : public QObject {
         row("IQ4_KS", "has dtype IQ4_KS of ik_llama.cpp (type 144); expected one of F32, F16, Q4_0");
         row("Q4_0_R4", "has dtype Q4_0_R4/R8 of ik_llama.cpp (type 202); expected one of F32, F16, Q4_0");
         row("Q4_0_4_4", "has dtype Q4_0_4_4 (type 31); expected one of F32, F16, Q4_0");
-        row("NVFP4", "tensor \"blk.0.attn_output.weight\" has dtype NVFP4 (type 40); expected one of F32, F16, Q4_0");
+        row("Q8_1", "tensor \"blk.0.attn_output.weight\" has dtype Q8_1 (type 9); expected one of F32, F16, Q4_0");
         row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8 (type 24); expected one of");
-        row("what to take instead", "MXFP4; take a file of this model in one of them, such as its Q4_K_M");
+        row("what to take instead", "NVFP4; take a file of this model in one of them, such as its Q4_K_M");
         row("cut", "bytes; is it still being copied? Otherwise it is damaged: fetch it again");
         row("no embedding", "tensor \"token_embd.weight\" is missing or no matrix");
         row("blocks in part", "has rows of 7 weights in Q8_0; expected a multiple of 32");
@@ -199,7 +199,7 @@ class TestDamagedGguf : public QObject {
                 if (changed == QLatin1String("IQ4_KS")) type = 144;
                 if (changed == QLatin1String("Q4_0_R4")) type = 202;
                 if (changed == QLatin1String("Q4_0_4_4")) type = 31;
-                if (changed == QLatin1String("NVFP4")) type = 40;
+                if (changed == QLatin1String("Q8_1")) type = 9;
                 if (changed == QLatin1String("foreign type") || changed == QLatin1String("what to take instead")) {
                     type = 24;
                 }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
+#include <random>
 
 #include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/model/quantized_tensor.h"
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/changed_model.h"
 #include "tests/engine/errors.h"
@@ -361,6 +364,68 @@ class TestGgufTensors : public QObject, GgufFixture {
         compare(from_disk, most);
     }
     // Scales of MXFP4 are powers of two: no other number can be part of them.
+    // Blocks that no kernel multiplies, in most matrices or beside others.
+    void blocksThatAreWidened_computeAsBf16_data() {
+        QTest::addColumn<bool>("mixed");
+        QTest::addColumn<bool>("scaled");
+        QTest::newRow("all") << false << false;
+        QTest::newRow("beside others") << true << false;
+        QTest::newRow("with a number for each matrix") << false << true;
+    }
+    void blocksThatAreWidened_computeAsBf16() {
+        QFETCH(bool, mixed);
+        QFETCH(bool, scaled);
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("mixed.gguf")).toStdString();
+        offstage::tests::write_mixed_gguf(path);
+        const GgufParts parts(path);
+        GgufWriter blocks = parts.pairs(), wide = parts.pairs();
+        std::mt19937 random(5);
+        std::size_t n_changed = 0;
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            const auto shape = GgufParts::shapeOf(tensor);
+            const bool is_matrix = shape.size() >= 2 && !name.ends_with("ffn_gate_inp.weight");
+            if (!is_matrix || (mixed && (name.ends_with("down_exps.weight") || name.ends_with("attn_q.weight")))) {
+                for (GgufWriter* writer : {&blocks, &wide}) {
+                    writer->add_tensor(name, shape, tensor.type, parts.bytesOf(tensor));
+                }
+                continue;
+            }
+            const std::uint32_t number = std::array{40u, 34u, 35u}[n_changed++ % 3];
+            const GgufType type = gguf_type(number);
+            QVERIFY(type.supported);
+            std::uint64_t n = 1;
+            for (const std::uint64_t dim : shape) n *= dim;
+            std::vector<std::byte> bytes(n / type.weights * type.bytes);
+            for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 255);
+            for (std::size_t block = 0; block < bytes.size(); block += type.bytes) {
+                if (number == 40) {
+                    for (std::size_t i = 0; i < 4; ++i) bytes[block + i] = static_cast<std::byte>(random() % 40);
+                } else {
+                    bytes[block + type.bytes - 1] = std::byte{0x2c};  // binary16, about 0.07
+                }
+            }
+            QuantizedTensor quantized;
+            quantized.codes = *codes_of_ggml_type(number);
+            quantized.code_bytes = bytes;
+            quantized.n_cols = static_cast<std::int64_t>(shape.back());
+            std::vector<offstage::kernels::Bf16> values(n);
+            quantized.read(0, static_cast<std::int64_t>(n), values.data());
+            blocks.add_tensor(name, shape, number, bytes);
+            wide.add_tensor(name, shape, 30, values);
+            if (!scaled || name == "token_embd.weight" || name == "output.weight") continue;
+            const std::vector<float> factors(shape.size() == 3 ? shape[0] : 1, 2.0f);
+            for (GgufWriter* writer : {&blocks, &wide}) {
+                writer->add_floats(name.substr(0, name.size() - 6) + "scale", {factors.size()}, factors);
+            }
+        }
+        QVERIFY(n_changed > 10);
+        const auto expected = logitsOf(wide);
+        QVERIFY(std::isfinite(expected.front().front()));
+        QCOMPARE(logitsOf(blocks), expected);
+    }
+
     void scaleOfMxfp4_isRefused() {
         const GgufParts parts(QStringLiteral("gpt_oss_mxfp4"));
         const auto n = static_cast<std::size_t>(specOf(parts, parts.pairs()).experts.n_experts);

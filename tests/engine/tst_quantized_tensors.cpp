@@ -150,8 +150,32 @@ class TestQuantizedTensors : public QObject {
                      QString());
         }
         QCOMPARE(n_forms, 13);
+        // Blocks of GGUF.
+        using Codes = QuantizedTensor::Codes;
+        for (const auto& [form, codes, number] :
+             {std::tuple("gguf_nvfp4", Codes::kNvfp4Blocks, 40u), std::tuple("gguf_tq1", Codes::kTq1Blocks, 34u),
+              std::tuple("gguf_tq2", Codes::kTq2Blocks, 35u)}) {
+            QVERIFY(codes_of_ggml_type(number) == codes);
+            const TensorView* const expected = file->find(std::string(form) + ".values");
+            const TensorView* const stored = file->find(std::string(form) + ".blocks");
+            QVERIFY(expected != nullptr && stored != nullptr);
+            QuantizedTensor quantized;
+            quantized.codes = codes;
+            quantized.code_bytes = stored->bytes;
+            quantized.n_cols = expected->shape.back();
+            const Bits wanted = bits_of(expected->bytes);
+            TensorView tensor = *expected;
+            tensor.quantized = std::make_shared<const QuantizedTensor>(quantized);
+            for (std::int64_t first = 0; first < std::ssize(wanted); first = 3 * first + 7) {
+                const std::int64_t count = std::min<std::int64_t>(std::ssize(wanted) - first, first % 397 + 300);
+                QVERIFY2(read(tensor, first, count) == Bits(wanted.begin() + first, wanted.begin() + first + count),
+                         form);
+            }
+            QCOMPARE(quantized.codes_of(2, 3).size(), stored->bytes.size() / 2);
+            QVERIFY(quantized.scales_of(0, 2).empty());
+        }
         // Nothing else is left.
-        QCOMPARE(file->tensors().size(), std::size_t{26});
+        QCOMPARE(file->tensors().size(), std::size_t{32});
     }
 
     void model_isTheSameInBf16_data() {

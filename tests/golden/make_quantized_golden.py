@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Quantized weights as compressed-tensors and transformers write them, and what these libraries read from them.
 
-    python3 -m venv /tmp/reference && /tmp/reference/bin/pip install torch transformers safetensors compressed-tensors
+    python3 -m venv /tmp/reference && /tmp/reference/bin/pip install torch transformers safetensors compressed-tensors gguf
     /tmp/reference/bin/python tests/golden/make_quantized_golden.py
 
 Writes tests/engine/data/quantized.safetensors: for each form NAME its tensors below "NAME." and the weights that the
-library makes of them, in BF16, as "NAME.expected".
+library makes of them, in BF16, as "NAME.expected"; of GGUF's blocks, from the gguf package, "NAME.blocks" and
+"NAME.values".
 """
 
 import pathlib
 
+import gguf
 import torch
 from compressed_tensors.compressors import BaseCompressor
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -45,6 +47,17 @@ def fp8(name: str, rows: int, cols: int, scale: torch.Tensor, suffix: str) -> di
     codes = (drawn(rows, cols).float() * 2000).clamp(-448, 448).to(torch.float8_e4m3fn)
     expected = Fp8Dequantize(None)._dequantize_one(codes, scale, torch.bfloat16)
     return {f"{name}.weight": codes, f"{name}.{suffix}": scale, f"{name}.expected": expected.contiguous()}
+
+
+def blocks(name: str, kind: gguf.GGMLQuantizationType, *scale_bytes: int) -> dict:
+    """Random codes; the upper byte of binary16 scales, or the bytes of E4M3's, are those of moderate numbers."""
+    _, size = gguf.GGML_QUANT_SIZES[kind]
+    rows = torch.randint(0, 256, (6, 4 * size), dtype=torch.uint8)
+    for block in rows.view(-1, size):
+        for at in scale_bytes:
+            block[at] = 0x2c if len(scale_bytes) == 1 else int(torch.randint(0, 127, ()))
+    values = torch.from_numpy(gguf.dequantize(rows.numpy(), kind)).to(torch.bfloat16)
+    return {f"{name}.blocks": rows, f"{name}.values": values.contiguous()}
 
 
 def main() -> None:
@@ -92,6 +105,9 @@ def main() -> None:
         "nvfp4_modelopt.input_scale": torch.tensor(0.5),
         "nvfp4_modelopt.expected": tensors["nvfp4.expected"].clone(),
     }
+    tensors |= blocks("gguf_nvfp4", gguf.GGMLQuantizationType.NVFP4, 0, 1, 2, 3)
+    tensors |= blocks("gguf_tq1", gguf.GGMLQuantizationType.TQ1_0, 53)
+    tensors |= blocks("gguf_tq2", gguf.GGMLQuantizationType.TQ2_0, 65)
     save_file(tensors, OUT, metadata={"torch": torch.__version__})
     print(OUT, OUT.stat().st_size, "bytes")
 
