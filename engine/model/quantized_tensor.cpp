@@ -398,14 +398,28 @@ class QuantizedJoiner {
         if (grid.size() != shape.size() || !std::equal(grid.begin(), grid.end() - 2, shape.begin())) {
             misfit(tensor, scale);
         }
+        constexpr std::int64_t kUsual = 128;
+        const auto usual = [](std::int64_t weights) { return (weights + kUsual - 1) / kUsual; };
         const auto block_of = [&](std::int64_t weights, std::int64_t scales) {
-            constexpr std::int64_t kUsual = 128;
-            if (scales > 1 && (weights + kUsual - 1) / kUsual == scales) return kUsual;
+            if (scales > 1 && usual(weights) == scales) return kUsual;
             if (scales < 1 || weights % scales != 0) misfit(tensor, scale);
             return weights / scales;
         };
         quantized.scale_rows = grid[grid.size() - 2];
         quantized.scale_cols = grid.back();
+        // Nothing else fits: the shares of 8 or 4 machines (MiMo-V2.5), one below the
+        // other, each with blocks that may be cut off.
+        const bool is_whole = quantized.scale_rows > 0 && (usual(quantized.n_rows) == quantized.scale_rows ||
+                                                           quantized.n_rows % quantized.scale_rows == 0);
+        for (const std::int64_t n : {8, 4}) {
+            if (is_whole || shape.size() != 2 || quantized.n_rows % n != 0 ||
+                n * usual(quantized.n_rows / n) != quantized.scale_rows) {
+                continue;
+            }
+            quantized.n_rows /= n;
+            quantized.scale_rows /= n;
+            break;
+        }
         quantized.rows_of_scale = block_of(quantized.n_rows, quantized.scale_rows);
         quantized.cols_of_scale = block_of(quantized.n_cols, quantized.scale_cols);
     }

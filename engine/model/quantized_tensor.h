@@ -57,7 +57,7 @@ class QuantizedTensor {
     Codes codes = Codes::kE4m3;
     Scales scales = Scales::kF32;
     std::span<const std::byte> code_bytes, scale_bytes;  // in the mapped files; blocks have their scales
-    std::int64_t n_rows = 0;                             // of one matrix; a tensor of experts has several
+    std::int64_t n_rows = 0;                             // of one matrix; experts or shares are several
     std::int64_t n_cols = 0;
     std::int64_t scale_rows = 1, scale_cols = 1;        // scales of one matrix
     std::int64_t rows_of_scale = 1, cols_of_scale = 1;  // weights that share a scale

@@ -4240,11 +4240,6 @@
         <translation>Die Schicht, die weitere Tokens vorhersagt, bleibt weg: %1</translation>
     </message>
     <message>
-        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
-        <comment>projections_of_several_machines</comment>
-        <translation>eine Matrix mit Abfragen, Schlüsseln und Werten, die in die Anteile mehrerer Rechner zerlegt ist</translation>
-    </message>
-    <message>
         <source>Experts would have to be read from disk for it.</source>
         <comment>prediction_layer_needs_room</comment>
         <translation>Für sie müssten Experten vom Datenträger gelesen werden.</translation>
@@ -4283,6 +4278,11 @@
         <source>one value of all layers with a window, and one of all others</source>
         <comment>a_value_for_each_kind_of_layer</comment>
         <translation>ein Wert für alle Schichten mit Fenster und einer für alle anderen</translation>
+    </message>
+    <message>
+        <source>%1: %2 is the shares of several machines, without the scales that say of how many; expected the model in FP8, as it was published, or a GGUF file</source>
+        <comment>shares_unknown</comment>
+        <translation>%1: %2 besteht aus den Anteilen mehrerer Rechner, ohne die Skalen, die sagen, wie vieler; erwartet wird das Modell in FP8, wie es veröffentlicht ist, oder eine GGUF-Datei</translation>
     </message>
 </context>
 <context>

@@ -4240,11 +4240,6 @@
         <translation>Lớp dự đoán token tiếp theo không được dùng: %1</translation>
     </message>
     <message>
-        <source>one matrix of queries, keys and values that is cut into the shares of several machines</source>
-        <comment>projections_of_several_machines</comment>
-        <translation>một ma trận chung cho truy vấn, khóa và giá trị, được cắt thành phần của nhiều máy</translation>
-    </message>
-    <message>
         <source>Experts would have to be read from disk for it.</source>
         <comment>prediction_layer_needs_room</comment>
         <translation>Vì nó mà một số chuyên gia sẽ phải được đọc từ đĩa.</translation>
@@ -4283,6 +4278,11 @@
         <source>one value of all layers with a window, and one of all others</source>
         <comment>a_value_for_each_kind_of_layer</comment>
         <translation>một giá trị cho mọi lớp có cửa sổ, và một giá trị cho mọi lớp còn lại</translation>
+    </message>
+    <message>
+        <source>%1: %2 is the shares of several machines, without the scales that say of how many; expected the model in FP8, as it was published, or a GGUF file</source>
+        <comment>shares_unknown</comment>
+        <translation>%1: %2 gồm các phần của nhiều máy, nhưng thiếu các hệ số tỷ lệ cho biết số máy; cần mô hình ở dạng FP8 như bản được công bố, hoặc một tệp GGUF</translation>
     </message>
 </context>
 <context>

@@ -72,6 +72,7 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("llama4_plain_bf16"),
                                QStringLiteral("mimo_v2_flash_bf16"),
                                QStringLiteral("mimo_v2_flash_odd_f32"),
+                               QStringLiteral("mimo_v2_5_fp8"),
                                QStringLiteral("step3p5_bf16"),
                                QStringLiteral("step3p7_odd_f32"),
                                QStringLiteral("minimax_m2_bf16"),
@@ -182,7 +183,6 @@ class TestFamilies : public QObject {
              {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});
         rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});
         rows("a delta rule with a decay for each channel", {"KimiLinearForCausalLM", "kimi_linear"});
-        rows("one matrix of queries, keys and values that is cut into", {"MiMoV2ForCausalLM", "mimo_v2"});
         rows("lightning attention", {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax"});
     }
     void knownFamily_isRefusedByWhatItNeeds() {

@@ -288,6 +288,50 @@ class TestQuantizedTensors : public QObject {
         QVERIFY(!refusal(int4().add("w_shape", "I64", "[2]", std::vector<qint64>{0, 0})));
     }
 
+    // MiMo-V2.5: the last block of each machine's share is cut off.
+    void sharesOfMachines_haveBlocksOfTheirOwn_data() {
+        QTest::addColumn<int>("shares");
+        QTest::addColumn<int>("rows");  // of a share
+        QTest::newRow("8 of 133 rows") << 8 << 133;
+        QTest::newRow("4 of 260 rows") << 4 << 260;
+    }
+    void sharesOfMachines_haveBlocksOfTheirOwn() {
+        QFETCH(int, shares);
+        QFETCH(int, rows);
+        constexpr std::int64_t kCols = 2;
+        const std::int64_t blocks = (rows + 127) / 128, n = shares * rows * kCols;
+        std::vector<float> scales;
+        for (std::int64_t i = 0; i < shares * blocks; ++i) scales.push_back(std::ldexp(1.0f, static_cast<int>(i)));
+        SafetensorsWriter writer;
+        writer.add("w", "F8_E4M3", QStringLiteral("[%1,%2]").arg(shares * rows).arg(kCols).toLatin1(),
+                   std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0x38));  // ones
+        writer.add("w_scale_inv", "F32", QStringLiteral("[%1,1]").arg(shares * blocks).toLatin1(), scales);
+        const std::string file = path("shares.safetensors");
+        QVERIFY(write_file(QString::fromStdString(file), writer.file()));
+        const auto checkpoint = Checkpoint::open(file);
+        const TensorView& tensor = *checkpoint->find("w");
+        QCOMPARE(tensor.quantized->n_rows, std::int64_t{rows});
+        const Bits values = read(tensor, 0, n);
+        for (std::int64_t row = 0; row < shares * rows; ++row) {
+            const float scale = scales[static_cast<std::size_t>(row / rows * blocks + row % rows / 128)];
+            QCOMPARE(values[static_cast<std::size_t>(row * kCols)], kernels::to_bf16(scale).bits);
+        }
+    }
+
+    void sharesWithoutScales_areRefused() {
+        ChangedModel model(tinyModel("mimo_v2_5_fp8"));
+        std::erase_if(model.tensors, [](const auto& tensor) { return tensor.name.endsWith("_scale_inv"); });
+        for (ChangedModel::Tensor& tensor : model.tensors) {
+            if (tensor.dtype != "F8_E4M3") continue;
+            tensor.dtype = "BF16";
+            tensor.bytes.resize(2 * tensor.bytes.size());
+        }
+        model.write(path("shares"));
+        QCOMPARE(mismatch(error_of([&] { Opened opened(path("shares")); }), ErrorKind::kUnsupported,
+                          "layers.0.self_attn.qkv_proj.weight|the shares of several machines"),
+                 QString());
+    }
+
     void vectorsInFp8_areRefused() {
         ChangedModel model(tinyModel("qwen3_moe_bf16"));
         const ChangedModel::Tensor norm = model.take("model.norm.weight");

@@ -110,6 +110,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   below  as the language model of the class and model type given there: all tensors below language_model, beside some of a
 #          tower, which a reader must leave out
 #   mimo   with MiMo-V2-Flash's own keys and names, written once the reference was computed
+#   shares queries, keys and values in FP8, in one matrix of so many machines' shares
 #   step   as Step 3.5 was published, written once the reference was computed
 #   bailing  GLM-4.5's model under the names of Ling 2, whose own code no transformers has: computed before it is renamed
 #   transposed  as Qwen3-VL-MoE is published: the experts' two tensors with inputs before outputs
@@ -440,6 +441,16 @@ CASES = {
                                   sliding_attention=dict(rope_type="default", rope_theta=100.0,
                                                          partial_rotary_factor=0.334))),
         dict(mimo=True, longest=40, prompt=30)),
+    "mimo_v2_5_fp8": (
+        "mimo_v2_flash", torch.bfloat16,
+        dict(hidden_size=24, head_dim=68, v_head_dim=56, num_attention_heads=8, num_key_value_heads=4,
+             num_hidden_layers=3, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=16,
+             intermediate_size=40, sliding_window=10, attention_value_scale=0.6,
+             layer_types=["full_attention", "sliding_attention", "sliding_attention"],
+             rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.334),
+                                  sliding_attention=dict(rope_type="default", rope_theta=100.0,
+                                                         partial_rotary_factor=0.334))),
+        dict(mimo=True, shares=4, longest=40, prompt=30)),
     "mimo_v2_flash_odd_f32": (
         "mimo_v2_flash", torch.float32,
         dict(hidden_size=28, head_dim=10, v_head_dim=14, num_attention_heads=6, num_key_value_heads=3,
@@ -864,6 +875,36 @@ def publish_mimo(folder: pathlib.Path) -> None:
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
+def put_in_shares(folder: pathlib.Path, n: int, fused: bool) -> None:
+    """Queries, keys and values on the grid of FP8 with a scale for 128 rows of a machine's share of their matrix; as
+    they were, or fused as MiMo-V2.5 has them."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    for name in [name for name in tensors if name.endswith("q_proj.weight")]:
+        names = [name.replace("q_proj", part) for part in ("q_proj", "k_proj", "v_proj")]
+        parts = [tensors.pop(name).float().chunk(n) for name in names]
+        codes, scales = [], []
+        for block in (block for share in zip(*parts) for block in torch.cat(share).split(128)):
+            scale = (8 + len(scales) % 5) / 512  # with a code's four bits exact in bfloat16
+            codes.append((block / scale).to(torch.float8_e4m3fn))
+            scales.append(scale)
+        rows = torch.cat([code.float() * scale for code, scale in zip(codes, scales)])
+        shares = [share.split([part[0].shape[0] for part in parts]) for share in rows.chunk(n)]
+        rounded = [torch.cat(part).bfloat16() for part in zip(*shares)]
+        if fused:
+            assert all(torch.equal(torch.cat(part), new.float()) for part, new in zip(parts, rounded)), name
+            tensors[name.replace("q_proj", "qkv_proj")] = torch.cat(codes)
+            tensors[name.replace("q_proj", "qkv_proj") + "_scale_inv"] = torch.tensor(scales)[:, None]
+        else:
+            tensors.update(zip(names, rounded))
+    save_file(tensors, path, metadata={"format": "pt"})
+    if fused:
+        config = json.loads((folder / "config.json").read_text())
+        config.update(architectures=["MiMoV2ForCausalLM"], model_type="mimo_v2",
+                      quantization_config=dict(quant_method="fp8", fmt="e4m3", weight_block_size=[128, 128]))
+        (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def publish_step(folder: pathlib.Path) -> None:
     """The text of Step 3.7 as Step 3.5 was published: by itself, with its own keys, a value for each layer."""
     path = folder / "model.safetensors"
@@ -1225,6 +1266,8 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
     if form.get("mtp"):
         add_prediction_layer(folder / "model.safetensors", config)
     rewrite_config(folder / "config.json", form)
+    if form.get("shares"):
+        put_in_shares(folder, form["shares"], False)
     if form.get("mxfp4"):
         put_experts_in_mxfp4(folder)
     if form.get("tower") and family != "gemma4":
@@ -1255,6 +1298,8 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         put_below_gemmas_tower(folder)
     if CASES[name][3].get("mimo"):
         publish_mimo(folder)
+    if CASES[name][3].get("shares"):
+        put_in_shares(folder, CASES[name][3]["shares"], True)
     if CASES[name][3].get("step"):
         publish_step(folder)
     if CASES[name][3].get("below"):

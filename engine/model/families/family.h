@@ -129,6 +129,7 @@ extern const Family kKimiK25;
 extern const Family kKimi25;
 extern const Family kMistral3;
 extern const Family kMimoV2Flash;
+extern const Family kMimoV2;
 extern const Family kGemma4;
 extern const Family kGemma4Text;
 extern const Family kGptOss;

@@ -1,10 +1,17 @@
 // MiMo-V2-Flash (transformers: models/mimo_v2_flash): most layers have a window and
 // sinks, and differ from the others in KV heads and rotary positions; values are smaller
 // than keys and are scaled; sigmoid scores with a bias, no shared experts. The prediction
-// layers are left out.
+// layers are left out. MiMo-V2.5 has queries, keys and values of each of 4 or 8 machines,
+// one below the other, in one matrix.
 
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/checkpoint.h"
 #include "engine/model/families/family.h"
 #include "engine/model/model_messages.h"
+#include "engine/model/quantized_tensor.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -89,9 +96,55 @@ std::vector<TensorPart> mimo_v2_parts(const ModelSpec& spec, const DenseTensor& 
     return glm4_parts(spec, tensor);
 }
 
+std::string mimo_qkv(std::int64_t layer) {
+    return layer_prefix(layer) + "self_attn.qkv_proj.weight";
+}
+
+// A share has the queries of its heads, then their keys, then their values.
+template <std::int64_t kShares>
+std::vector<TensorPart> mimo_v25_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    std::vector<TensorPart> parts = mimo_v2_parts(spec, tensor);
+    if (tensor.role != TensorRole::kQkv) return parts;
+    std::int64_t first = 0;
+    for (TensorPart& part : parts) {
+        const std::int64_t count = part.shape.front() / kShares;
+        part = {mimo_qkv(tensor.layer), {tensor.n_rows, tensor.n_cols}, tensor.n_rows / kShares, first, count};
+        first += count;
+    }
+    return parts;
+}
+
+void look_for_shares(const Checkpoint& checkpoint, ModelSpec& spec);
+
+// A checkpoint of kMimoV2 turns into one of these.
+constexpr Family kMimoV25Of4 = {"MiMoV2ForCausalLM", "mimo_v2",       read_mimo_v2,
+                                mimo_v25_parts<4>,   standard_expert, look_for_shares};
+constexpr Family kMimoV25Of8 = {"MiMoV2ForCausalLM", "mimo_v2",       read_mimo_v2,
+                                mimo_v25_parts<8>,   standard_expert, look_for_shares};
+
+// The same in all layers; those whose shares end with a block of scales do not show it.
+void look_for_shares(const Checkpoint& checkpoint, ModelSpec& spec) {
+    look_for_fused_experts(checkpoint, spec);
+    if (checkpoint.find(mimo_qkv(0)) == nullptr) return;
+    std::int64_t n_shares = 1;
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        const TensorView* const tensor = checkpoint.find(mimo_qkv(l));
+        if (tensor == nullptr || !tensor->quantized) continue;
+        n_shares = std::max(n_shares, tensor->shape.front() / tensor->quantized->n_rows);
+    }
+    const bool fits = std::ranges::all_of(spec.layers, [n_shares](const LayerSpec& layer) {
+        return std::get<GroupedQuerySpec>(layer.attention).n_kv_heads % n_shares == 0;
+    });
+    if (n_shares == 1 || !fits) {
+        throw Error(ErrorKind::kUnsupported, messages::shares_unknown(checkpoint.source(), in_quotes(mimo_qkv(0))));
+    }
+    spec.family = n_shares == 4 ? &kMimoV25Of4 : &kMimoV25Of8;
+}
+
 }  // namespace
 
 const Family kMimoV2Flash = {"MiMoV2FlashForCausalLM", "mimo_v2_flash",       read_mimo_v2, mimo_v2_parts,
                              standard_expert,          look_for_fused_experts};
+const Family kMimoV2 = {"MiMoV2ForCausalLM", "mimo_v2", read_mimo_v2, mimo_v2_parts, standard_expert, look_for_shares};
 
 }  // namespace offstage::engine

@@ -23,7 +23,6 @@ constexpr std::array kRefused = {
     RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},
     RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},
     RefusedFamily{&messages::a_decay_of_each_channel, {"KimiLinearForCausalLM", "kimi_linear", "kimi-linear"}},
-    RefusedFamily{&messages::projections_of_several_machines, {"MiMoV2ForCausalLM", "mimo_v2"}},
     RefusedFamily{&messages::lightning_attention,
                   {"MiniMaxForCausalLM", "MiniMaxM1ForCausalLM", "minimax", "minimax-01"}},
 };
