@@ -330,6 +330,57 @@ void check_multiply_sigmoid(Backend& backend, const Promise&) {
     }
 }
 
+// By the contract, in double precision.
+void check_sinkhorn_coefficients(Backend& backend, const Promise&) {
+    constexpr std::int64_t kRows = 37;
+    constexpr float kEps = 1e-3f;
+    for (const auto& [n, n_steps] : {std::pair<std::int64_t, std::int64_t>{4, 20}, {4, 1}, {3, 2}, {4, 0}}) {
+        ops::SinkhornCoefficients op{.n = kRows, .n_streams = n, .n_steps = n_steps, .eps = kEps};
+        const std::int64_t width = op.width();
+        const OnDevice<float> x(backend, random_floats(kRows * width, 3, 3.0f));
+        const OnDevice<float> base(backend, random_floats(width, 4));
+        const OnDevice<float> scale(backend, random_floats(3, 5));
+        op.x = x.data();
+        op.base = base.data();
+        op.scale = scale.data();
+        backend.submit(op);
+        const std::vector<float> got = x.download();
+        for (std::int64_t row = 0; row < kRows; ++row) {
+            std::vector<double> want;
+            for (std::int64_t i = 0; i < width; ++i) {
+                const std::int64_t part = i < n ? 0 : i < 2 * n ? 1 : 2;
+                const double a = double{x.host()[static_cast<std::size_t>(row * width + i)]} *
+                                     double{scale.host()[static_cast<std::size_t>(part)]} +
+                                 double{base.host()[static_cast<std::size_t>(i)]};
+                const double sigmoid = 1 / (1 + std::exp(-a));
+                want.push_back(part == 0 ? sigmoid + double{kEps} : part == 1 ? 2 * sigmoid : std::exp(a));
+            }
+            const auto at = [&, n = n](std::int64_t r, std::int64_t c) -> double& {
+                return want[static_cast<std::size_t>(2 * n + r * n + c)];
+            };
+            const auto divide_rows = [&, n = n](double more) {
+                for (std::int64_t r = 0; r < n; ++r) {
+                    double sum = more;
+                    for (std::int64_t c = 0; c < n; ++c) sum += at(r, c);
+                    for (std::int64_t c = 0; c < n; ++c) at(r, c) /= sum;
+                }
+            };
+            for (std::int64_t step = 0; step < n_steps; ++step) {
+                divide_rows(step == 0 ? 0 : double{kEps});
+                for (std::int64_t c = 0; c < n; ++c) {
+                    double sum = double{kEps};
+                    for (std::int64_t r = 0; r < n; ++r) sum += at(r, c) += step == 0 ? double{kEps} : 0;
+                    for (std::int64_t r = 0; r < n; ++r) at(r, c) /= sum;
+                }
+            }
+            for (std::int64_t i = 0; i < width; ++i) {
+                const double value = want[static_cast<std::size_t>(i)];
+                QVERIFY(std::abs(double{got[static_cast<std::size_t>(row * width + i)]} - value) < 1e-5 * (1 + value));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Check> dense_checks() {
@@ -344,6 +395,7 @@ std::vector<Check> dense_checks() {
             {"weighted_inputs", check_weighted_inputs},
             {"norms_without_weights", check_norms_without_weights},
             {"add_gated", check_add_gated},
+            {"sinkhorn_coefficients", check_sinkhorn_coefficients},
             {"multiply_heads", check_multiply_heads},
             {"multiply_sigmoid", check_multiply_sigmoid},
             {"multiply_packed", check_multiply_packed}};
