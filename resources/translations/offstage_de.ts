@@ -4284,6 +4284,11 @@
         <comment>a_value_for_each_kind_of_layer</comment>
         <translation>ein Wert für alle Schichten mit Fenster und einer für alle anderen</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 has the number %3; expected 0 to below %4</source>
+        <comment>integer_out_of_range</comment>
+        <translation>%1: Tensor %2 hat die Zahl %3; erwartet: 0 bis unter %4</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

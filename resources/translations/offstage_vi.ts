@@ -4284,6 +4284,11 @@
         <comment>a_value_for_each_kind_of_layer</comment>
         <translation>một giá trị cho mọi lớp có cửa sổ, và một giá trị cho mọi lớp còn lại</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 has the number %3; expected 0 to below %4</source>
+        <comment>integer_out_of_range</comment>
+        <translation>%1: tensor %2 có số %3; cần từ 0 đến dưới %4</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
