@@ -14,8 +14,20 @@ class TensorList {
     }
     void vector(TensorRole role, std::int64_t n) { add(role, DenseTensor::Kind::kVector, 1, n); }
     void norm(TensorRole weight, TensorRole bias) {
+        if (!spec_.has_norms()) return;
         vector(weight, spec_.hidden_dim);
         if (spec_.norm.bias) vector(bias, spec_.hidden_dim);
+    }
+
+    void streams(StreamPart part) {
+        const std::int64_t rank = spec_.streams.gate_rank;
+        if (rank == 0) return;
+        const std::int64_t n = spec_.streams.n, width = n * spec_.hidden_dim;
+        add(role_of_part(TensorRole::kAttentionStreamsNorm, part), DenseTensor::Kind::kVector, n, spec_.hidden_dim);
+        matrix(role_of_part(TensorRole::kAttentionStreamsDown, part), rank, width);
+        matrix(role_of_part(TensorRole::kAttentionStreamsUp, part), width, rank);
+        if (part == StreamPart::kHead) return;
+        matrix(role_of_part(TensorRole::kAttentionStreamsInject, part), n, width, false);
     }
 
     void attention(const GroupedQuerySpec& a) {
@@ -156,16 +168,19 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     }
     if (spec.head_bias) list.vector(TensorRole::kHeadBias, spec.vocab_size);
     list.norm(TensorRole::kFinalNorm, TensorRole::kFinalNormBias);
+    list.streams(StreamPart::kHead);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         list.set_layer(l);
         if (layer.has_attention()) {
             list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
+            list.streams(StreamPart::kAttention);
             std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
             if (layer.output_norms) list.vector(TensorRole::kAttentionOutputNorm, spec.hidden_dim);
         }
         if (layer.has_ffn()) {
             list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
+            list.streams(StreamPart::kNetwork);
             std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
             if (layer.output_norms) list.vector(TensorRole::kFfnOutputNorm, spec.hidden_dim);
         }

@@ -18,6 +18,20 @@ enum class TensorRole : std::uint8_t {
     kFinalNorm,  // (hidden_dim)
     kFinalNormBias,
 
+    // hyper-connections with gates (StreamsSpec::gate_rank): of attention, of the
+    // feed-forward part and of the head
+    kAttentionStreamsNorm,  // (n, hidden_dim)
+    kFfnStreamsNorm,
+    kHeadStreamsNorm,
+    kAttentionStreamsDown,  // (gate_rank, n * hidden_dim)
+    kFfnStreamsDown,
+    kHeadStreamsDown,
+    kAttentionStreamsUp,  // (n * hidden_dim, gate_rank)
+    kFfnStreamsUp,
+    kHeadStreamsUp,
+    kAttentionStreamsInject,  // (n, n * hidden_dim)
+    kFfnStreamsInject,
+
     // ModelSpec::predicts: of the token and of the state that it comes with
     kPredictionTokenNorm,  // (hidden_dim)
     kPredictionStateNorm,
@@ -125,6 +139,11 @@ struct DenseTensor {
         return kind == Kind::kNetwork ? stored_network(plain).bytes() : bytes(stored_type(plain));
     }
 };
+
+// A part's role in the groups above: the role of attention, the part.
+constexpr TensorRole role_of_part(TensorRole attention, StreamPart part) {
+    return static_cast<TensorRole>(static_cast<int>(attention) + static_cast<int>(part));
+}
 
 // Embedding and head first, then layer by layer.
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);

@@ -187,6 +187,20 @@ struct DenseFfnSpec {
     std::int64_t ffn_dim = 0;  // 0: the layer is its attention alone
 };
 
+// Hyper-connections (Zhu and others, 2024, arXiv:2409.19606): n residual streams, which
+// each part reads as one, and adds its output to. The parts:
+enum class StreamPart : std::uint8_t { kAttention, kNetwork, kHead };
+struct StreamsSpec {
+    std::int64_t n = 1;  // up to kernels::ops::kMostStreams; 1: the plain residual stream
+    // Qwen4: gates of each value of each normed stream, sigmoid(up silu(down x / n)); the
+    // parts have no other norm, and neither has the head.
+    std::int64_t gate_rank = 0;
+
+    bool many() const { return n > 1; }
+    // Floats of one token that a part keeps from reading to writing.
+    std::int64_t n_coefficients() const { return many() ? n * (n + 2) : 0; }
+};
+
 // Sizes that are the same in all layers with experts. ExpertIds run over these layers
 // only.
 struct ExpertGrid {
@@ -302,6 +316,7 @@ struct ModelSpec {
     std::int64_t hidden_dim = 0;
     std::int64_t max_context = 0;  // tokens
     NormSpec norm;                 // for attention's and the feed-forward network's input, and before the head
+    StreamsSpec streams;
     std::vector<LayerSpec> layers;
     ExpertGrid experts;
     bool tied_embeddings = false;
@@ -327,6 +342,8 @@ struct ModelSpec {
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
     // The layer number of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
+    // Whether attention, networks and head have the norm: gated streams have another.
+    bool has_norms() const { return streams.gate_rank == 0; }
     const RopeSpec& rope(std::int64_t layer = 0) const;
     // A layer's shape for its attention kernels and its KV cache
     // (engine/model/kv_layout.h). All 0 for a recurrent layer.

@@ -107,11 +107,11 @@ class GroupedQueryAttention final : public AttentionModule {
         op.normalised = step.normalised;
         op.qkv = pieces.take(op.shape.qkv_width());
         op.attended = pieces.take(op.shape.output_width());
-        op.projected = pieces.take(norm.dim);
+        op.projected = pieces.take(op.dim());
         if (op.output_gate.data != nullptr) op.gate = pieces.take(op.output_gate.n_rows);
         if (op.shape.top_k > 0) op.chosen = step.chosen;
         if (indexer_) {
-            step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+            step.normalise(norm);
             indexer_->run(step, step.normalised, pieces);
         }
         if (turns_first_) {
@@ -230,7 +230,7 @@ class LatentAttention final : public AttentionModule {
     void run(const StepContext& step, const NormWeights& norm) const override {
         Backend& device = step.device;
         const std::int64_t n = step.n_tokens;
-        device.submit(ops::Norm{norm, step.x, n, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const query_down = pieces.take(spec_.query_rank);
         float* const q = pieces.take(spec_.n_heads * spec_.query_dim());
@@ -365,7 +365,7 @@ class DeltaNet final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const qkv = pieces.take(shape_.qkv_width());
         float* const gate = pieces.take(shape_.output_width());
@@ -431,7 +431,7 @@ class Mamba2 final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const xbc = pieces.take(shape_.row_width());
         float* const gate = pieces.take(shape_.output_width());
@@ -486,7 +486,7 @@ class ShortConvolution final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const bcx = pieces.take(3 * shape_.n_channels);
         float* const values = pieces.take(shape_.n_channels);
