@@ -18,8 +18,8 @@ enum class TensorRole : std::uint8_t {
     kFinalNorm,  // (hidden_dim)
     kFinalNormBias,
 
-    // hyper-connections with gates (StreamsSpec::gate_rank): of attention, the feed-forward
-    // part and the head
+    // hyper-connections with gates (StreamsSpec::gate_rank): of attention, of the
+    // feed-forward part and of the head
     kAttentionStreamsNorm,  // (n, hidden_dim)
     kFfnStreamsNorm,
     kHeadStreamsNorm,

@@ -271,6 +271,9 @@ class SyntheticWeights final : public WeightSource {
     static bool is_norm(TensorRole role) {
         switch (role) {
             case TensorRole::kFinalNorm:
+            case TensorRole::kAttentionStreamsNorm:
+            case TensorRole::kFfnStreamsNorm:
+            case TensorRole::kHeadStreamsNorm:
             case TensorRole::kAttentionNorm:
             case TensorRole::kQueryNorm:
             case TensorRole::kKeyNorm:

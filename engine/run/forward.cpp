@@ -79,7 +79,7 @@ std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
 struct Forward::Layer {
     NormWeights attention_norm;
     std::unique_ptr<AttentionModule> attention;           // nullptr: the layer is its network alone
-    std::unique_ptr<StreamMixer> attention_streams = {};  // these two: nullptr, if there is one stream
+    std::unique_ptr<StreamMixer> attention_streams = {};  // nullptr: there is one stream
     std::unique_ptr<StreamMixer> ffn_streams = {};
     NormWeights ffn_norm;
     NetworkModule network;                // dense, or the shared experts; neither: none

@@ -51,8 +51,8 @@ struct StepContext {
     // (n_tokens, AttentionShape::choice_width()), in models with an indexer: what the
     // last one chose for the rows that see more keys than that. Otherwise nullptr.
     std::int32_t* chosen = nullptr;
-    // With hyper-connections (StreamsSpec): the residual streams, (n_tokens, n, hidden_dim),
-    // and what a part keeps of itself between reading and writing them,
+    // With hyper-connections (StreamsSpec): the residual streams, (n_tokens, n,
+    // hidden_dim), and what a part keeps of itself between reading and writing them,
     // (n_tokens, n_coefficients()); x is the part's output then. Otherwise nullptr.
     float* streams = nullptr;
     float* coefficients = nullptr;

@@ -9,15 +9,14 @@
 
 namespace offstage::engine {
 
-// Hyper-connections (Zhu and others, 2024, arXiv:2409.19606) around one part of the
-// model, an attention or a feed-forward part or the head: how it reads the residual
-// streams, and how its output is added to them. Around attention and feed-forward parts
-// StepContext::x holds only the part's output: read(), the part with norm {} and x
-// cleared, write().
+// Hyper-connections (Zhu and others, 2024, arXiv:2409.19606) around one part of a model,
+// an attention or a feed-forward part or the head: how it reads the residual streams, and
+// how its output is added to them. Around attention and feed-forward parts StepContext::x
+// holds only the part's output: read(), the part with norm {} and x cleared, write().
 class StreamMixer {
   public:
     virtual ~StreamMixer() = default;
-    // Makes `out` (n_tokens, hidden_dim), the part's input with its norm, of step.streams;
+    // Makes `out` (n_tokens, hidden_dim), the part's normed input, of step.streams;
     // step.coefficients gets what write() needs. Uses the workspace and x. A norm
     // without a dimension: the part has none.
     virtual void read(const StepContext& step, const NormWeights& norm, float* out) const = 0;
