@@ -240,10 +240,11 @@ const CpuKernels& cpu_kernels();
 // first, and their weights. The selection adds selection_bias (n_experts) if it is given;
 // on ties the lower index comes first, and NaN counts as smallest; only the groups in use
 // count. The weights come from the scores without the bias, as RouterSpec says, times the
-// expert's expert_scale (n_experts) if it is given. experts, weights: n_active long.
-// scratch: 2 * n_experts floats of the caller.
+// expert's expert_scale (n_experts) if it is given. The experts that by_token names come
+// before all others, the lower index first. experts, weights: n_active long. scratch: 2 *
+// n_experts floats of the caller.
 void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
            std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch,
-           const float* expert_scale = nullptr);
+           const float* expert_scale = nullptr, std::span<const float> by_token = {});
 
 }  // namespace offstage::kernels

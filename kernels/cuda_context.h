@@ -48,6 +48,7 @@ struct CudaStep {
     std::int64_t n_active = 0;
     std::int64_t context = 0;
     std::int64_t dense_ffn_dim = 0;
+    std::int64_t widest_row = 0;
     std::int64_t vocab_size = 0;
     bool blocks = false;       // experts are files' blocks
     AttentionShape attention;  // of keys up to 576 and values up to 512 floats

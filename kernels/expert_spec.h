@@ -17,14 +17,15 @@ enum class Activation : std::uint8_t {
     kClamped,   // g sigmoid(alpha g) (u + 1), with g at most `limit` and u within -limit .. limit (gpt-oss)
     // relu(g) u of an expert of two matrices, whose w1 is its w3: relu(u)^2 (Nemotron-H).
     kReluSquared,
-    kSiluCapped,  // g sigmoid(g), at most `limit`, times u within -limit .. limit (Step 3.5)
+    kSiluCapped,   // g sigmoid(g), at most `limit`, times u within -limit .. limit (Step 3.5)
+    kSiluClamped,  // g sigmoid(g) u, with g at most `limit` and u within -limit .. limit (DeepSeek-V4)
 };
 
 struct ExpertSpec {
     Activation activation = Activation::kSilu;
     bool biases = false;   // of experts with three matrices
     float alpha = 1.702f;  // kClamped
-    float limit = 7.0f;    // kClamped, kSiluCapped
+    float limit = 7.0f;    // clamps_up()
     // Neurons whose |a| is at most this are left out, a being the activated gate before
     // its product with the up factor: their value is 0 (CORM, section 3). 0: no neuron is
     // left out, and every kernel computes as without this field. A setting of a
@@ -33,6 +34,10 @@ struct ExpertSpec {
 
     // Otherwise w1 and w3 are one matrix, which lies and counts once.
     constexpr bool has_gate() const { return activation != Activation::kReluSquared; }
+    constexpr bool clamps_up() const {
+        return activation == Activation::kClamped || activation == Activation::kSiluCapped ||
+               activation == Activation::kSiluClamped;
+    }
     constexpr int n_matrices() const { return has_gate() ? 3 : 2; }
     // Of gate, up and down (0, 1, 2) those that there are begin here.
     constexpr int first_matrix() const { return 3 - n_matrices(); }

@@ -28,9 +28,9 @@ constexpr std::int64_t kv_row_bytes(KvType type, std::int64_t n) {
 }
 
 // Layers whose cached heads are alike. A block holds, for each of them, the keys of
-// kKvBlockTokens tokens (n_kv_heads, kKvBlockTokens, row of key_dim), then, unless they
-// are part of the keys, the values (n_kv_heads, kKvBlockTokens, row of value_dim). Blocks
-// begin at multiples of 16 bytes. All offsets and strides are in bytes.
+// kKvBlockTokens tokens (n_kv_heads, block_rows(), row of key_dim), then, unless they are
+// part of the keys, the values (n_kv_heads, block_rows(), row of value_dim). Blocks begin
+// at multiples of 16 bytes. All offsets and strides are in bytes.
 struct KvShape {
     std::int64_t n_layers = 0;
     std::int64_t n_kv_heads = 0;
@@ -38,29 +38,43 @@ struct KvShape {
     std::int64_t value_dim = 0;
     bool values_in_keys = false;
     KvType type = KvType::kF32;
+    // Tokens that one key stands for (ops::PoolKeys): 1, or a divisor or a multiple of
+    // kKvBlockTokens. A key lies in the block of the last of them.
+    std::int64_t key_tokens = 1;
+
+    constexpr std::int64_t block_rows() const { return key_tokens < kKvBlockTokens ? kKvBlockTokens / key_tokens : 1; }
+    // The keys of so many tokens, and where key k lies: in which block of the sequence,
+    // and in which row of it.
+    constexpr std::int64_t keys_of(std::int64_t n_tokens) const { return n_tokens / key_tokens; }
+    constexpr std::int64_t block_of(std::int64_t k) const { return ((k + 1) * key_tokens - 1) / kKvBlockTokens; }
+    constexpr std::int64_t row_of(std::int64_t k) const { return k % block_rows(); }
 
     constexpr std::int64_t key_stride() const { return kv_row_bytes(type, key_dim); }
     constexpr std::int64_t value_stride() const {
         return values_in_keys ? key_stride() : kv_row_bytes(type, value_dim);
     }
-    // Bytes of one token in one layer, and in all.
+    // Bytes of one key, with its value, in one layer.
     constexpr std::int64_t layer_token_bytes() const {
         return n_kv_heads * (key_stride() + (values_in_keys ? 0 : value_stride()));
     }
-    constexpr std::int64_t token_bytes() const { return n_layers * layer_token_bytes(); }
+    // Bytes of one token in all layers.
+    constexpr std::int64_t token_bytes() const {
+        return (n_layers * layer_token_bytes() * block_rows() + kKvBlockTokens - 1) / kKvBlockTokens;
+    }
     constexpr std::int64_t block_bytes() const { return token_bytes() * kKvBlockTokens; }
-    // (kKvBlockTokens) rows, key_stride() apart.
+    // (block_rows()) rows, key_stride() apart.
     constexpr std::int64_t keys_offset(std::int64_t layer, std::int64_t kv_head) const {
-        return (layer * layer_token_bytes() + kv_head * key_stride()) * kKvBlockTokens;
+        return (layer * layer_token_bytes() + kv_head * key_stride()) * block_rows();
     }
     // The same for values, value_stride() apart.
     constexpr std::int64_t values_offset(std::int64_t layer, std::int64_t kv_head) const {
         if (values_in_keys) return keys_offset(layer, kv_head);
-        return (layer * layer_token_bytes() + n_kv_heads * key_stride() + kv_head * value_stride()) * kKvBlockTokens;
+        return (layer * layer_token_bytes() + n_kv_heads * key_stride() + kv_head * value_stride()) * block_rows();
     }
     friend constexpr bool operator==(const KvShape& a, const KvShape& b) {
         return a.n_layers == b.n_layers && a.n_kv_heads == b.n_kv_heads && a.key_dim == b.key_dim &&
-               a.value_dim == b.value_dim && a.values_in_keys == b.values_in_keys && a.type == b.type;
+               a.value_dim == b.value_dim && a.values_in_keys == b.values_in_keys && a.type == b.type &&
+               a.key_tokens == b.key_tokens;
     }
 };
 

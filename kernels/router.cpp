@@ -100,7 +100,7 @@ void sparse_mixer(std::span<const float> logits, float jitter, std::span<const s
 
 void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
            std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch,
-           const float* expert_scale) {
+           const float* expert_scale, std::span<const float> by_token) {
     const std::int32_t n_experts = spec.n_experts;
     const auto n_active = static_cast<std::size_t>(spec.n_active);
     assert(logits.size() == static_cast<std::size_t>(n_experts) && scratch.size() >= 2 * logits.size());
@@ -120,6 +120,7 @@ void route(const RouterSpec& spec, std::span<const float> logits, const float* s
                     : std::isnan(logit) ? -INFINITY
                                         : without_nan(scores[e] + bias);
     }
+    for (const float expert : by_token) values[static_cast<std::size_t>(expert)] = INFINITY;
     const auto value = [&](std::int32_t expert) { return values[expert]; };
 
     std::uint64_t used = ~std::uint64_t{0};

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/host_device.h"
+
 namespace offstage::kernels {
 
 // How a router's logits become a choice of experts and their weights.
@@ -49,6 +51,17 @@ struct RouterArrays {
     const float* gate = nullptr;            // (n_experts, hidden_dim)
     const float* selection_bias = nullptr;  // (n_experts), or nullptr
     const float* expert_scale = nullptr;    // (n_experts): factors of the weights; nullptr: all 1
+    // (vocab_size, n_by_token): numbers of experts, all different, that a token is sent to
+    // before any other; nullptr: none. tokens: the rows' ids; nullptr: unknown, and the
+    // table counts for nothing.
+    const float* by_token = nullptr;
+    std::int32_t n_by_token = 0;
+    const std::int32_t* tokens = nullptr;
+
+    OFFSTAGE_HOST_DEVICE const float* table_row(std::int64_t row) const {
+        if (by_token == nullptr || tokens == nullptr) return nullptr;
+        return by_token + std::int64_t{tokens[row]} * n_by_token;
+    }
 };
 
 constexpr int kMostActiveExperts = 64;  // of one token

@@ -250,6 +250,7 @@ class Backend {
         std::int64_t hidden_dim = 0;
         std::int64_t ffn_dim = 0;        // an expert's
         std::int64_t dense_ffn_dim = 0;  // the largest network that every token passes; 0: none
+        std::int64_t widest_row = 0;     // of a product's inputs, if it is wider than hidden_dim and heads
         std::int64_t n_experts = 0;
         std::int64_t n_active = 0;
         std::int64_t n_layers = 0;

@@ -71,6 +71,7 @@ kernels::CudaStep step_of(const Backend::StepShape& shape) {
     step.n_active = shape.n_active;
     step.context = shape.context;
     step.dense_ffn_dim = shape.dense_ffn_dim;
+    step.widest_row = shape.widest_row;
     step.vocab_size = shape.vocab_size;
     step.attention = shape.attention;
     step.blocks = kernels::is_blocks(shape.weight_type) || kernels::traits_of(shape.weight_type).is_of_file();

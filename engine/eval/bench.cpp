@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "engine/as_size.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
@@ -68,12 +69,20 @@ double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     for (std::int64_t l = 0; l < c.n_layers(); ++l) {
         const kernels::AttentionShape shape = c.attention_shape(l);
         const double window = shape.window > 0 ? std::min(n, static_cast<double>(shape.window)) : n;
-        const double seen = shape.top_k > 0 ? std::min(window, static_cast<double>(shape.top_k)) : window;
-        const double keys = seen * (seen + 1) / 2 + (n - seen) * seen;
-        attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys;
-        if (n <= seen) continue;
-        const kernels::AttentionShape indexer = c.indexer_shape(l);  // of rows with more keys than it chooses
-        attention += static_cast<double>(indexer.query_width()) * (n * (n + 1) - seen * (seen + 1));
+        const PooledSpec* const pooled = c.layers[as_size(l)].pooled();
+        const double top_k = static_cast<double>(shape.top_k);
+        const double seen = top_k > 0 && pooled == nullptr ? std::min(window, top_k) : window;
+        double keys = seen * (seen + 1) / 2 + (n - seen) * seen;
+        // Of rows with more keys than an indexer chooses: what it scores.
+        double scored = top_k > 0 && n > top_k ? (n * (n + 1) - top_k * (top_k + 1)) / 2 : 0;
+        if (pooled != nullptr && pooled->key_tokens > 0) {
+            const double each = static_cast<double>(pooled->key_tokens), all = n / each;
+            const double taken = top_k > 0 ? std::min(all, top_k) : all;
+            keys += each * taken * (all - taken / 2);
+            scored = each * (all * all - taken * taken) / 2;
+        }
+        attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys +
+                     2.0 * static_cast<double>(c.indexer_shape(l).query_width()) * scored;
     }
     const double left_out = static_cast<double>(last_network_weights(c)) * (n - 1);
     return 2.0 * (body * n - left_out) + 2.0 * head + attention;

@@ -73,8 +73,8 @@ class ContributionProbe final : public StepProbe {
 
     void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) override {
         const RouterWeights router = router_of(model_.spec(), weights, layer);
-        model_.device().submit(ops::Route{router.spec, router.arrays, router.input(step), n_tokens_, grid_.hidden_dim,
-                                          chosen_.device(), weights_.device()});
+        model_.device().submit(ops::Route{router.spec, router.arrays_in(step), router.input(step), n_tokens_,
+                                          grid_.hidden_dim, chosen_.device(), weights_.device()});
         const std::size_t pairs = as_size(n_tokens_ * grid_.n_active);
         chosen_.download(0, pairs);
         weights_.download(0, pairs);
@@ -109,7 +109,6 @@ class ContributionProbe final : public StepProbe {
         if (view.biases().up != nullptr) model_.host().run(ops::AddBias{view.biases().up, n, ffn, ups_.data()});
         const kernels::ExpertSpec& spec = view.layout.spec;
         const bool adds_one = spec.activation == kernels::Activation::kClamped;
-        const bool clamps = adds_one || spec.activation == kernels::Activation::kSiluCapped;
         LeftOutCurve& curve = curves_[index];
         for (std::int64_t r = 0; r < n; ++r) {
             const double weight = row_weights_[as_size(r)];
@@ -118,7 +117,7 @@ class ContributionProbe final : public StepProbe {
                 const int step = step_of(value);
                 if (step == kThresholdSteps) continue;
                 float up = ups_[as_size(r * ffn + j)];
-                if (clamps) up = std::clamp(up, -spec.limit, spec.limit) + (adds_one ? 1.0f : 0.0f);
+                if (spec.clamps_up()) up = std::clamp(up, -spec.limit, spec.limit) + (adds_one ? 1.0f : 0.0f);
                 const double taken = weight * value * up;
                 curve.pairs[as_size(step)] += 1;
                 curve.worth[as_size(step)] += taken * taken * norms[as_size(j)];

@@ -146,4 +146,13 @@ const TensorView& Checkpoint::require_bytes(std::string_view name, std::span<con
     return tensor;
 }
 
+const TensorView& Checkpoint::require_integers(std::string_view name, std::span<const std::int64_t> shape) const {
+    const TensorView& tensor = require_shape(name, shape);
+    if (!tensor.type_name.starts_with("I32") && !tensor.type_name.starts_with("I64")) {  // GGUF: "I32 (type 26)"
+        throw Error(ErrorKind::kInvalidModel,
+                    messages::tensor_dtype_differs(file_of(tensor), in_quotes(name), tensor.type_name, "I32, I64"));
+    }
+    return tensor;
+}
+
 }  // namespace offstage::engine

@@ -67,6 +67,9 @@ class Checkpoint {
     // A tensor of bytes (U8), with any meaning. Throws as require() does.
     const TensorView& require_bytes(std::string_view name, std::span<const std::int64_t> shape) const;
 
+    // Integers (I32, I64). Throws as require() does.
+    const TensorView& require_integers(std::string_view name, std::span<const std::int64_t> shape) const;
+
     // Tells the system that these bytes will not be needed again soon: their pages are
     // dropped from this process (madvise MADV_DONTNEED on whole pages inside). Reading
     // them again later is allowed. Ignores bytes that are not part of this checkpoint.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "engine/error.h"
 #include "engine/json.h"
@@ -97,6 +98,10 @@ std::uint64_t DenseLoader::check(WeightType expert_type) {
         bool blocks = false;
         for (const TensorPart& part : parts) {
             if (is_missing(part)) continue;
+            if (part.integers_below > 0) {
+                checkpoint_.require_integers(part.name, part.shape);
+                continue;
+            }
             blocks |= kernels::is_blocks(checkpoint_.require_weights(part.name, part.shape).type);
             static_cast<void>(factor(part));
         }
@@ -180,7 +185,7 @@ WeightType DenseLoader::type_of(const DenseTensor& tensor) const {
     const std::vector<TensorPart> parts = parts_of(tensor);
     WeightType type = WeightType::kF32;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (is_missing(parts[i])) return WeightType::kF32;
+        if (is_missing(parts[i]) || parts[i].integers_below > 0) return WeightType::kF32;
         WeightType stored = stored_type(checkpoint_.require_weights(parts[i].name, parts[i].shape).type);
         if (kernels::is_blocks(stored) && parts[i].transposed) stored = WeightType::kF32;
         type = i == 0 || stored == type ? stored : WeightType::kF32;
@@ -211,6 +216,11 @@ std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, con
             values.resize(values.size() + static_cast<std::size_t>(part.shape[0]));
             continue;
         }
+        if (part.integers_below > 0) {
+            append_integers(part, values);
+            done(checkpoint_.find(part.name)->bytes);
+            continue;
+        }
         const ReadableTensor readable_part = readable(part);
         const TensorView& tensor = readable_part.tensor;
         std::vector<float> read(static_cast<std::size_t>(tensor.n_elements()));
@@ -227,6 +237,25 @@ std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, con
         done(readable_part.in_file);
     }
     return values;
+}
+
+void DenseLoader::append_integers(const TensorPart& part, std::vector<float>& values) const {
+    const TensorView& tensor = checkpoint_.require_integers(part.name, part.shape);
+    checkpoint_.require_readable(tensor.bytes);
+    const std::size_t size = tensor.type_name.starts_with("I64") ? 8 : 4;
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += size) {
+        std::int32_t narrow = 0;
+        std::int64_t value = 0;
+        std::memcpy(&narrow, tensor.bytes.data() + at, sizeof narrow);
+        std::memcpy(&value, tensor.bytes.data() + at, size);
+        if (size == sizeof narrow) value = narrow;
+        if (value < 0 || value >= part.integers_below) {
+            throw Error(
+                ErrorKind::kInvalidModel,
+                messages::integer_out_of_range(checkpoint_.source(), in_quotes(part.name), value, part.integers_below));
+        }
+        values.push_back(static_cast<float>(value));
+    }
 }
 
 Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts,

@@ -51,6 +51,7 @@ class DenseLoader {
     bool is_missing(const TensorPart& part) const;
     float factor(const TensorPart& part) const;
     std::vector<float> vector(const std::vector<TensorPart>& parts, const Done& done) const;
+    void append_integers(const TensorPart& part, std::vector<float>& values) const;
     Matrix matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts, const Done& done) const;
     Matrix network(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts, const Done& done) const;
     void copy_rows(const TensorView& tensor, const PartRows& rows, kernels::WeightType type, Matrix& result,

@@ -14,8 +14,28 @@ class TensorList {
     }
     void vector(TensorRole role, std::int64_t n) { add(role, DenseTensor::Kind::kVector, 1, n); }
     void norm(TensorRole weight, TensorRole bias) {
+        if (!spec_.has_norms()) return;
         vector(weight, spec_.hidden_dim);
         if (spec_.norm.bias) vector(bias, spec_.hidden_dim);
+    }
+
+    void streams(StreamPart part) {
+        if (!spec_.streams.many()) return;
+        const std::int64_t rank = spec_.streams.gate_rank;
+        const std::int64_t n = spec_.streams.n, width = n * spec_.hidden_dim;
+        if (rank == 0) {
+            const bool of_head = part == StreamPart::kHead;
+            const std::int64_t n_coefficients = of_head ? n : spec_.streams.n_coefficients();
+            matrix(role_of_part(TensorRole::kAttentionMix, part), n_coefficients, width, false);
+            vector(role_of_part(TensorRole::kAttentionMixBase, part), n_coefficients);
+            vector(role_of_part(TensorRole::kAttentionMixScale, part), of_head ? 1 : 3);
+            return;
+        }
+        add(role_of_part(TensorRole::kAttentionStreamsNorm, part), DenseTensor::Kind::kVector, n, spec_.hidden_dim);
+        matrix(role_of_part(TensorRole::kAttentionStreamsDown, part), rank, width);
+        matrix(role_of_part(TensorRole::kAttentionStreamsUp, part), width, rank);
+        if (part == StreamPart::kHead) return;
+        matrix(role_of_part(TensorRole::kAttentionStreamsInject, part), n, width, false);
     }
 
     void attention(const GroupedQuerySpec& a) {
@@ -58,6 +78,33 @@ class TensorList {
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_heads * a.value_dim);
         if (a.bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
         indexer(a.indexer, a.query_rank);
+    }
+    void attention(const PooledSpec& a) {
+        const std::int64_t n_outputs = a.n_output_groups * a.output_rank;
+        matrix(TensorRole::kQueryDown, a.query_rank, spec_.hidden_dim);
+        vector(TensorRole::kQueryDownNorm, a.query_rank);
+        matrix(TensorRole::kQueryUp, a.n_heads * a.head_dim, a.query_rank);
+        matrix(TensorRole::kLatentDown, a.head_dim, spec_.hidden_dim);
+        vector(TensorRole::kLatentNorm, a.head_dim);
+        vector(TensorRole::kSinks, a.n_heads);
+        matrix(TensorRole::kOutputDown, n_outputs, a.n_heads / a.n_output_groups * a.head_dim);
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, n_outputs);
+        if (a.key_tokens == 0) return;
+        const auto pooling = [&](TensorRole values, TensorRole scores, TensorRole positions, TensorRole norm,
+                                 std::int64_t key_dim) {
+            const std::int64_t width = a.n_pooled_parts() * key_dim;
+            matrix(values, width, spec_.hidden_dim, false);
+            matrix(scores, width, spec_.hidden_dim, false);
+            add(positions, DenseTensor::Kind::kVector, a.key_tokens, width);
+            vector(norm, key_dim);
+        };
+        pooling(TensorRole::kPoolValues, TensorRole::kPoolScores, TensorRole::kPoolPositions, TensorRole::kPoolNorm,
+                a.head_dim);
+        if (a.indexer.n_heads == 0) return;
+        matrix(TensorRole::kIndexerQuery, a.indexer.n_heads * a.indexer.head_dim, a.query_rank);
+        matrix(TensorRole::kIndexerWeights, a.indexer.n_heads, spec_.hidden_dim, false);
+        pooling(TensorRole::kIndexerPoolValues, TensorRole::kIndexerPoolScores, TensorRole::kIndexerPoolPositions,
+                TensorRole::kIndexerPoolNorm, a.indexer.head_dim);
     }
     void attention(const DeltaNetSpec& a) {
         const kernels::DeltaNetShape shape = a.shape();
@@ -102,6 +149,10 @@ class TensorList {
     void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
     void ffn(const MoeSpec& moe) {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);
+        if (moe.by_token) {
+            add(TensorRole::kExpertsByToken, DenseTensor::Kind::kVector, spec_.vocab_size, moe.router.n_active)
+                .unused_in_decode = true;
+        }
         if (moe.selection_bias) vector(TensorRole::kSelectionBias, moe.router.n_experts);
         if (moe.router_norm) vector(TensorRole::kRouterNorm, spec_.hidden_dim);
         if (moe.expert_scale) vector(TensorRole::kExpertScale, moe.router.n_experts);
@@ -156,16 +207,19 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     }
     if (spec.head_bias) list.vector(TensorRole::kHeadBias, spec.vocab_size);
     list.norm(TensorRole::kFinalNorm, TensorRole::kFinalNormBias);
+    list.streams(StreamPart::kHead);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
         list.set_layer(l);
         if (layer.has_attention()) {
             list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
+            list.streams(StreamPart::kAttention);
             std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
             if (layer.output_norms) list.vector(TensorRole::kAttentionOutputNorm, spec.hidden_dim);
         }
         if (layer.has_ffn()) {
             list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
+            list.streams(StreamPart::kNetwork);
             std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
             if (layer.output_norms) list.vector(TensorRole::kFfnOutputNorm, spec.hidden_dim);
         }

@@ -18,6 +18,30 @@ enum class TensorRole : std::uint8_t {
     kFinalNorm,  // (hidden_dim)
     kFinalNormBias,
 
+    // hyper-connections with gates (StreamsSpec::gate_rank): of attention, of the
+    // feed-forward part and of the head
+    kAttentionStreamsNorm,  // (n, hidden_dim)
+    kFfnStreamsNorm,
+    kHeadStreamsNorm,
+    kAttentionStreamsDown,  // (gate_rank, n * hidden_dim)
+    kFfnStreamsDown,
+    kHeadStreamsDown,
+    kAttentionStreamsUp,  // (n * hidden_dim, gate_rank)
+    kFfnStreamsUp,
+    kHeadStreamsUp,
+    kAttentionStreamsInject,  // (n, n * hidden_dim)
+    kFfnStreamsInject,
+    // and balanced ones (kernels::ops::SinkhornCoefficients)
+    kAttentionMix,  // (coefficients, n * hidden_dim)
+    kFfnMix,
+    kHeadMix,
+    kAttentionMixBase,  // (coefficients)
+    kFfnMixBase,
+    kHeadMixBase,
+    kAttentionMixScale,  // (3), of the head (1)
+    kFfnMixScale,
+    kHeadMixScale,
+
     // ModelSpec::predicts: of the token and of the state that it comes with
     kPredictionTokenNorm,  // (hidden_dim)
     kPredictionStateNorm,
@@ -59,6 +83,19 @@ enum class TensorRole : std::uint8_t {
     kIndexerKeyNormBias,  // these two not by_head
     kIndexerWeights,      // (n_heads, hidden_dim)
 
+    // pooled keys (PooledSpec), whose queries and keys have the roles of latent attention:
+    // values and scores of a token, (keys that it is a part of * key_dim, hidden_dim),
+    // what is added to scores, (key_tokens, the same), and the keys' norm
+    kPoolValues,
+    kPoolScores,
+    kPoolPositions,
+    kPoolNorm,
+    kIndexerPoolValues,
+    kIndexerPoolScores,
+    kIndexerPoolPositions,
+    kIndexerPoolNorm,
+    kOutputDown,  // (n_output_groups * output_rank, n_heads / n_output_groups * head_dim)
+
     // recurrent layers: see kernels::DeltaNetShape, Mamba2Shape and ConvolutionShape
     kDecayAndBeta,  // (2 * n_value_heads, hidden_dim): a of each head, then b
     kTimeStep,      // (n_heads, hidden_dim): dt
@@ -82,6 +119,7 @@ enum class TensorRole : std::uint8_t {
     kLayerScale,         // (1)
     kRouter,             // (n_experts, hidden_dim), float32
     kSelectionBias,      // (n_experts)
+    kExpertsByToken,     // (vocab_size, n_active): RouterArrays::by_token
     kSharedGate,         // (hidden_dim)
     kNetwork,            // a dense network or the shared experts: two or three rows a neuron (kernels::ExpertLayout)
 };
@@ -125,6 +163,11 @@ struct DenseTensor {
         return kind == Kind::kNetwork ? stored_network(plain).bytes() : bytes(stored_type(plain));
     }
 };
+
+// A part's role in the groups above: the role of attention, the part.
+constexpr TensorRole role_of_part(TensorRole attention, StreamPart part) {
+    return static_cast<TensorRole>(static_cast<int>(attention) + static_cast<int>(part));
+}
 
 // Embedding and head first, then layer by layer.
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);

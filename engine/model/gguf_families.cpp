@@ -200,6 +200,30 @@ void configure_glm_dsa(GgufConfig& c) {
     }
 }
 
+void configure_deepseek4(GgufConfig& c) {
+    configure_weights(c);
+    c.take("n_shared_experts", "expert_shared_count", 0);
+    c.take("q_lora_rank", "attention.q_lora_rank");
+    c.take("qk_rope_head_dim", "rope.dimension_count");
+    c.take("swiglu_limit", "swiglu_clamp_exp");
+    c.take("index_n_heads", "attention.indexer.head_count");
+    c.take("index_head_dim", "attention.indexer.key_length");
+    c.take("index_topk", "attention.indexer.top_k");
+    c.take("o_groups", "attention.output_group_count");
+    c.take("o_lora_rank", "attention.output_lora_rank");
+    c.take("compress_rope_theta", "attention.compress_rope_freq_base");
+    c.take("num_hash_layers", "hash_layer_count");
+    c.take("hc_mult", "hyper_connection.count");
+    c.take("hc_sinkhorn_iters", "hyper_connection.sinkhorn_iterations");
+    c.take("hc_eps", "hyper_connection.epsilon");
+    const char* const ratios = "attention.compress_ratios";
+    if (const GgufValue* const value = c.metadata().find(c.key(ratios))) {
+        c.set("compress_ratios", json_of(*value), c.key(ratios));
+    }
+    // 4: llama.cpp's number of this scoring.
+    if (c.metadata().integer(c.key("expert_gating_func"), 0, 100, 4) != 4) c.take("scoring_func", "expert_gating_func");
+}
+
 void configure_glm4(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
@@ -522,6 +546,7 @@ std::span<const GgufFamily> gguf_families() {
         also(row(kDeepseekV3, "deepseek2", configure_deepseek2), "glm4moelite", kDeepseek2Names),
         row(kDeepseekV32, "deepseek32", configure_deepseek32),
         row(kGlmMoeDsa, "glm-dsa", configure_glm_dsa),
+        row(kDeepseekV4, "deepseek4", configure_deepseek4),
         row(kOlmoe, "olmoe", configure_olmoe),
         with_norm(row(kGlm4Moe, "glm4moe", configure_glm4), "post_attention_norm"),
         row(kDots1, "dots1", configure_glm4),

@@ -112,6 +112,9 @@ constexpr PlainName kPlainNames[] = {{TensorRole::kEmbedding, "token_embd.weight
                                      {TensorRole::kHeadBias, "output.bias"},
                                      {TensorRole::kFinalNorm, "output_norm.weight"},
                                      {TensorRole::kFinalNormBias, "output_norm.bias"},
+                                     {TensorRole::kHeadMix, "output_hc_fn.weight", true},
+                                     {TensorRole::kHeadMixBase, "output_hc_base.weight"},
+                                     {TensorRole::kHeadMixScale, "output_hc_scale.weight"},
                                      {TensorRole::kAttentionNorm, "attn_norm.weight"},
                                      {TensorRole::kAttentionNormBias, "attn_norm.bias"},
                                      {TensorRole::kQueryNorm, "attn_q_norm.weight"},
@@ -145,7 +148,32 @@ constexpr PlainName kShortConvolutionNames[] = {{TensorRole::kQkv, "shortconv.in
                                                 {TensorRole::kConvolution, "shortconv.conv.weight", true},
                                                 {TensorRole::kAttentionOutput, "shortconv.out_proj.weight", true}};
 
+constexpr PlainName kPooledNames[] = {{TensorRole::kQueryDown, "attn_q_a.weight", true},
+                                      {TensorRole::kQueryDownNorm, "attn_q_a_norm.weight"},
+                                      {TensorRole::kQueryUp, "attn_q_b.weight", true},
+                                      {TensorRole::kLatentDown, "attn_kv.weight", true},
+                                      {TensorRole::kLatentNorm, "attn_kv_a_norm.weight"},
+                                      {TensorRole::kOutputDown, "attn_output_a.weight", true},
+                                      {TensorRole::kAttentionOutput, "attn_output_b.weight", true},
+                                      {TensorRole::kPoolValues, "attn_compressor_kv.weight", true},
+                                      {TensorRole::kPoolScores, "attn_compressor_gate.weight", true},
+                                      {TensorRole::kPoolPositions, "attn_compressor_ape.weight", true},
+                                      {TensorRole::kPoolNorm, "attn_compressor_norm.weight"},
+                                      {TensorRole::kIndexerQuery, "indexer.attn_q_b.weight", true},
+                                      {TensorRole::kIndexerWeights, "indexer.proj.weight", true},
+                                      {TensorRole::kIndexerPoolValues, "indexer_compressor_kv.weight", true},
+                                      {TensorRole::kIndexerPoolScores, "indexer_compressor_gate.weight", true},
+                                      {TensorRole::kIndexerPoolPositions, "indexer_compressor_ape.weight", true},
+                                      {TensorRole::kIndexerPoolNorm, "indexer_compressor_norm.weight"},
+                                      {TensorRole::kAttentionMix, "hc_attn_fn.weight", true},
+                                      {TensorRole::kAttentionMixBase, "hc_attn_base.weight"},
+                                      {TensorRole::kAttentionMixScale, "hc_attn_scale.weight"},
+                                      {TensorRole::kFfnMix, "hc_ffn_fn.weight", true},
+                                      {TensorRole::kFfnMixBase, "hc_ffn_base.weight"},
+                                      {TensorRole::kFfnMixScale, "hc_ffn_scale.weight"}};
+
 std::span<const PlainName> names_of(const LayerSpec& layer) {
+    if (layer.pooled() != nullptr) return kPooledNames;
     if (layer.delta_net() != nullptr) return kDeltaNetNames;
     if (std::holds_alternative<Mamba2Spec>(layer.attention)) return kMamba2Names;
     if (std::holds_alternative<ShortConvolutionSpec>(layer.attention)) return kShortConvolutionNames;
@@ -254,6 +282,11 @@ std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor&
             return one_part(ffn_norm + ".weight", tensor, false);
         case TensorRole::kFfnNormBias:
             return one_part(ffn_norm + ".bias", tensor, false);
+        case TensorRole::kExpertsByToken: {
+            TensorPart part{p + "ffn_gate_tid2eid.weight", {tensor.n_rows, tensor.n_cols}};
+            part.integers_below = spec.experts.n_experts;
+            return {part};
+        }
         case TensorRole::kSelectionBias:
             return one_part(p + family_of(spec).selection_bias, tensor, false);
         case TensorRole::kRouterNorm: {

@@ -17,6 +17,9 @@ struct KvGroup {
     std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
     bool is_state = false;    // for recurrent layers
     bool chunked = false;     // GroupedQuerySpec::chunked
+    bool is_exact = false;    // float32 whatever the type of the cache
+
+    bool keeps_type() const { return is_state || is_exact; }
 };
 
 // The KV cache of a model, in groups of layers that are alike.
@@ -31,6 +34,9 @@ struct KvLayout {
     std::vector<KvGroup> groups;  // in the order of their first layers
     std::vector<Place> layers;    // that of a layer without attention counts for nothing
     std::vector<Place> indexers;  // that of a layer without an indexer of its own counts for nothing
+    // Those of a layer without pooled keys (PooledSpec) count for nothing: the keys, and
+    // what they and the indexer's are made of.
+    std::vector<Place> pooled, sources, indexer_sources;
 };
 
 KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type);

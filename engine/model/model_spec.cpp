@@ -54,6 +54,20 @@ kernels::AttentionShape shape_of(const LatentSpec& a) {
     return shape;
 }
 
+kernels::AttentionShape shape_of(const PooledSpec& a) {
+    kernels::AttentionShape shape;
+    shape.n_heads = a.n_heads;
+    shape.n_kv_heads = 1;
+    shape.key_dim = shape.value_dim = a.head_dim;
+    shape.values_in_keys = true;
+    shape.rotary_dim = a.rope.dim;
+    shape.rotary_first = a.head_dim - a.rope.dim;
+    shape.window = a.window;
+    shape.scale = a.scale;
+    set_choice(shape, a.indexer);
+    return shape;
+}
+
 template <typename WithoutKeys>
 kernels::AttentionShape shape_of(const WithoutKeys&) {
     return {};
@@ -74,6 +88,7 @@ const IndexerSpec* LayerSpec::indexer() const {
     const IndexerSpec* found = nullptr;
     if (const auto* const grouped = std::get_if<GroupedQuerySpec>(&attention)) found = &grouped->indexer;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) found = &latent->indexer;
+    if (pooled() != nullptr) found = &pooled()->indexer;
     return found == nullptr || found->n_heads == 0 ? nullptr : found;
 }
 
@@ -126,6 +141,8 @@ kernels::AttentionShape ModelSpec::indexer_shape(std::int64_t layer) const {
     shape.key_dim = indexer->head_dim;
     shape.values_in_keys = true;  // there are none
     shape.rotary_dim = rope(layer).dim;
+    if (layers[static_cast<std::size_t>(layer)].pooled() != nullptr)
+        shape.rotary_first = shape.key_dim - shape.rotary_dim;
     return shape;
 }
 

@@ -48,6 +48,7 @@ struct RopeSpec {
     std::int64_t original_context = 0;
     std::vector<double> long_frequency_scale;
     double long_amplitude = 1.0;
+    std::int64_t unit = 1;  // positions are rounded down to multiples of it
 
     bool is_long(std::int64_t context) const { return original_context > 0 && context > original_context; }
     bool operator==(const RopeSpec&) const = default;
@@ -148,6 +149,29 @@ struct LatentSpec {
     std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
 };
 
+// Attention to a window and, beside it, to pooled keys (DeepSeek-V4, section 2.3):
+// ops::AttendPooled and ops::PoolKeys define the computation. One cached head serves all
+// queries, and its values are its keys: these turn, so the outputs are turned back. A
+// projection of each group of heads makes the outputs smaller before the last one. Each
+// query head passes an RMS norm without weights.
+struct PooledSpec {
+    std::int64_t n_heads = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t query_rank = 0;
+    std::int64_t window = 0;
+    std::int64_t key_tokens = 0;       // that a pooled key stands for (KvShape::key_tokens); 0: there are none
+    bool overlaps = false;             // a pooled key is made of as many tokens before its own as well
+    std::int64_t n_output_groups = 1;  // divides n_heads
+    std::int64_t output_rank = 0;      // of a group
+    float norm_eps = 1e-6f;
+    RopeSpec rope;         // of a head's last values, pairs of neighbours
+    RopeSpec pooled_rope;  // the same in units of key_tokens
+    float scale = 0;
+    IndexerSpec indexer;  // of pooled keys, whose own keys are pooled likewise; of queries of query_rank
+
+    std::int64_t n_pooled_parts() const { return overlaps ? 2 : 1; }
+};
+
 // Gated DeltaNet (Yang and others, 2024, arXiv:2412.06464): keeps no keys, but one state
 // of fixed size for each sequence. The shape, here without weights, defines the
 // computation.
@@ -179,12 +203,29 @@ struct NoAttentionSpec {
     RopeSpec rope;  // the other layers'
 };
 
-using AttentionSpec =
-    std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec, Mamba2Spec, ShortConvolutionSpec, NoAttentionSpec>;
+using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec, PooledSpec, DeltaNetSpec, Mamba2Spec,
+                                   ShortConvolutionSpec, NoAttentionSpec>;
 
 // A feed-forward network with the activation of the experts (ExpertGrid::expert).
 struct DenseFfnSpec {
     std::int64_t ffn_dim = 0;  // 0: the layer is its attention alone
+};
+
+// Hyper-connections (Zhu and others, 2024, arXiv:2409.19606): n residual streams, which
+// each part reads as one, and adds its output to. The parts:
+enum class StreamPart : std::uint8_t { kAttention, kNetwork, kHead };
+struct StreamsSpec {
+    std::int64_t n = 1;  // up to kernels::ops::kMostStreams; 1: the plain residual stream
+    // Qwen4: gates of each value of each normed stream, sigmoid(up silu(down x / n)); the
+    // parts have no other norm, and neither has the head.
+    std::int64_t gate_rank = 0;
+    // Otherwise (DeepSeek-V4): kernels::ops::SinkhornCoefficients.
+    std::int64_t n_sinkhorn = 0;
+    float eps = 0;
+
+    bool many() const { return n > 1; }
+    // Floats of one token that a part keeps from reading to writing.
+    std::int64_t n_coefficients() const { return many() ? n * (n + 2) : 0; }
 };
 
 // Sizes that are the same in all layers with experts. ExpertIds run over these layers
@@ -236,6 +277,7 @@ struct StoredTensor {
 struct MoeSpec {
     kernels::RouterSpec router;
     bool selection_bias = false;  // see kernels::adds_bias_to_logits()
+    bool by_token = false;        // a table names the experts of each token; the router weighs them
     bool expert_scale = false;    // each expert's weight is multiplied by a separate number
     bool router_norm = false;     // the router's input is the residual stream after a separate RMS norm
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
@@ -267,6 +309,7 @@ struct LayerSpec {
     }
     const IndexerSpec* indexer() const;  // nullptr: the layer attends to all keys
     bool has_ffn() const { return moe() != nullptr || network_dim() > 0; }
+    const PooledSpec* pooled() const { return std::get_if<PooledSpec>(&attention); }
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
     // Floats that a recurrent layer keeps of a sequence; 0: the layer keeps keys.
     std::int64_t kept_size() const;
@@ -302,6 +345,7 @@ struct ModelSpec {
     std::int64_t hidden_dim = 0;
     std::int64_t max_context = 0;  // tokens
     NormSpec norm;                 // for attention's and the feed-forward network's input, and before the head
+    StreamsSpec streams;
     std::vector<LayerSpec> layers;
     ExpertGrid experts;
     bool tied_embeddings = false;
@@ -327,6 +371,8 @@ struct ModelSpec {
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
     // The layer number of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
+    // Whether attention, networks and head have the norm: gated streams have another.
+    bool has_norms() const { return streams.gate_rank == 0; }
     const RopeSpec& rope(std::int64_t layer = 0) const;
     // A layer's shape for its attention kernels and its KV cache
     // (engine/model/kv_layout.h). All 0 for a recurrent layer.

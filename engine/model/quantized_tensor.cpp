@@ -277,7 +277,9 @@ class QuantizedJoiner {
             if (scale == nullptr) scale = find(stem + ".qscale_weight");
         }
         if (scale == nullptr) return {};
-        if (tensor.type_name == "I8" && has_inverse) return four_bit_floats(tensor, name, *scale, nullptr, false);
+        // Two codes a byte: as DeepSeek-V4 is published, their scales have no mantissa.
+        const bool has_pairs = has_inverse || scale->type_name == "F8_E8M0";
+        if (tensor.type_name == "I8" && has_pairs) return four_bit_floats(tensor, name, *scale, nullptr, false);
         return made(tensor, name, *scale, tensor.type_name == "I8" ? Codes::kSigned8 : Codes::kE4m3, tensor.shape,
                     tensor.type_name == "I8" ? "INT8" : tensor.type_name, 1);
     }

@@ -217,6 +217,7 @@ class SyntheticWeights final : public WeightSource {
             if (!is_drawn(tensor)) {
                 const float value = is_norm(tensor.role) ? 1.0f : tensor.role == TensorRole::kDecayRate ? -1.0f : 0.0f;
                 weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), value);
+                if (tensor.role == TensorRole::kExpertsByToken) spread_experts(weight.values);
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
@@ -270,6 +271,9 @@ class SyntheticWeights final : public WeightSource {
     static bool is_norm(TensorRole role) {
         switch (role) {
             case TensorRole::kFinalNorm:
+            case TensorRole::kAttentionStreamsNorm:
+            case TensorRole::kFfnStreamsNorm:
+            case TensorRole::kHeadStreamsNorm:
             case TensorRole::kAttentionNorm:
             case TensorRole::kQueryNorm:
             case TensorRole::kKeyNorm:
@@ -277,6 +281,8 @@ class SyntheticWeights final : public WeightSource {
             case TensorRole::kLatentNorm:
             case TensorRole::kIndexerQueryNorm:
             case TensorRole::kIndexerKeyNorm:
+            case TensorRole::kPoolNorm:
+            case TensorRole::kIndexerPoolNorm:
             case TensorRole::kStateNorm:
             case TensorRole::kSkip:
             case TensorRole::kFfnNorm:
@@ -291,6 +297,12 @@ class SyntheticWeights final : public WeightSource {
                 return true;
             default:
                 return false;
+        }
+    }
+    // Every token's follow each other.
+    void spread_experts(std::vector<float>& table) const {
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            table[i] = static_cast<float>(static_cast<std::int64_t>(i) % spec_.experts.n_experts);
         }
     }
     // Norms and biases are not.

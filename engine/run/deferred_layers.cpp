@@ -81,7 +81,7 @@ void DeferredLayers::compute_at_once(const MoeCall& call, Layer& layer) {
     op.x = call.sum;
     op.normalised = call.step.normalised;
     op.router = call.router.spec;
-    op.arrays = call.router.arrays;
+    op.arrays = call.router.arrays_in(call.step);
     op.weights = rows_.weights();
     op.rows = rows_.outputs().device();
     if (call.shared) call.shared.set_shared(call.step, op);
@@ -95,7 +95,7 @@ void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
     if (several) rows_.begin(step.n_tokens, step.wanted);
     std::int32_t* const chosen = several ? rows_.chosen() : residents_.chosen(call.layer);
     call.normalise();
-    device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
+    device_.submit(ops::Route{call.router.spec, call.router.arrays_in(step), call.router.input(step), step.n_tokens,
                               grid_.hidden_dim, chosen, rows_.weights()});
     call.weigh_inputs(rows_.weights());
     if (several) {

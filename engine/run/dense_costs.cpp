@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/as_size.h"
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/error.h"
@@ -50,9 +51,13 @@ std::vector<std::int64_t> with_windows(const ModelSpec& spec, std::vector<std::i
         if (group.window > 0 && group.window < DenseProbe::kLongestPast) pasts.push_back(group.window);
         if (group.window >= last) pasts.push_back(DenseProbe::kLongestPast);
     }
-    const std::int64_t top_k = spec.largest_attention().top_k;
-    if (top_k > 0 && top_k < DenseProbe::kLongestPast) pasts.push_back(top_k);
-    if (top_k >= last) pasts.push_back(DenseProbe::kLongestPast);
+    std::int64_t chosen = 0;  // tokens that the most chosen keys stand for
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        const PooledSpec* const pooled = spec.layers[as_size(l)].pooled();
+        chosen = std::max(chosen, spec.attention_shape(l).top_k * (pooled != nullptr ? pooled->key_tokens : 1));
+    }
+    if (chosen > 0 && chosen < DenseProbe::kLongestPast) pasts.push_back(chosen);
+    if (chosen >= last) pasts.push_back(DenseProbe::kLongestPast);
     std::sort(pasts.begin(), pasts.end());
     pasts.erase(std::unique(pasts.begin(), pasts.end()), pasts.end());
     return pasts;

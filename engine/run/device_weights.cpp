@@ -9,11 +9,12 @@
 namespace offstage::engine {
 namespace {
 
-// Matrices that are multiplied by whole. Not the parts of a latent, which are multiplied
-// by head. The rows of an embedding are looked up: from strips that takes longer, and
-// pays only where the embedding is the head as well.
+// Matrices that are multiplied by whole. Not the parts of a latent and of groups of
+// outputs, which are multiplied by head. The rows of an embedding are looked up: from
+// strips that takes longer, and pays only where the embedding is the head as well.
 bool is_only_multiplied(TensorRole role, bool has_head) {
-    return role != TensorRole::kKeyUp && role != TensorRole::kValueUp && (role != TensorRole::kEmbedding || !has_head);
+    return role != TensorRole::kKeyUp && role != TensorRole::kValueUp && role != TensorRole::kOutputDown &&
+           (role != TensorRole::kEmbedding || !has_head);
 }
 
 }  // namespace

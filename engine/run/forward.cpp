@@ -12,6 +12,7 @@
 #include "engine/run/device_weights.h"
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"
+#include "engine/run/layers/streams.h"
 #include "engine/run/moe_layer.h"
 #include "engine/run/prompt_reading.h"
 #include "engine/run/run_messages.h"
@@ -27,7 +28,8 @@ constexpr std::int64_t kTableStep = 32;   // entries
 
 // Floats of the most demanding module for one token.
 std::int64_t module_workspace(const ModelSpec& spec) {
-    std::int64_t most = WorkspacePieces::rounded(spec.hidden_dim);  // a network's output
+    // A network's output.
+    std::int64_t most = std::max(WorkspacePieces::rounded(spec.hidden_dim), stream_workspace(spec));
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) most = std::max(most, attention_workspace(spec, l));
     return most;
 }
@@ -36,6 +38,11 @@ bool needs_further(const ModelSpec& spec) {
     return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
         return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm || layer.moe()->weighs_inputs);
     });
+}
+
+// Of one token, where there are many streams.
+std::int64_t stream_floats(const ModelSpec& spec) {
+    return spec.streams.many() ? spec.streams.n * spec.hidden_dim + spec.streams.n_coefficients() : 0;
 }
 
 bool is_prefill(std::span<const Segment> segments) {
@@ -71,7 +78,9 @@ std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
 
 struct Forward::Layer {
     NormWeights attention_norm;
-    std::unique_ptr<AttentionModule> attention;  // nullptr: the layer is its network alone
+    std::unique_ptr<AttentionModule> attention;           // nullptr: the layer is its network alone
+    std::unique_ptr<StreamMixer> attention_streams = {};  // nullptr: there is one stream
+    std::unique_ptr<StreamMixer> ffn_streams = {};
     NormWeights ffn_norm;
     NetworkModule network;                // dense, or the shared experts; neither: none
     std::int64_t moe_layer = -1;          // -1: no experts
@@ -99,14 +108,18 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     for (const KvGroup& group : layout.groups) chunks_.push_back(chunk_of(group));
     for (KvStep& group : kv_) group.segments.reserve(as_size(most_counts(chunks_, max_step)));
     take_workspace(max_step);
+    head_streams_ = make_stream_mixer(spec, weights, StreamPart::kHead, -1);
     wanted_.reserve(as_size(kMaxSegments));
 
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& of_spec = spec.layers[as_size(l)];
-        Layer layer{.attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
-                    .attention = make_attention(spec, weights, l, layout, positions_.kind_of(l)),
-                    .ffn_norm = norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
-                    .network = NetworkModule(spec, weights, l)};
+        Layer layer{
+            .attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
+            .attention = make_attention(spec, weights, l, layout, positions_.kind_of(l), positions_.pooled_kind_of(l)),
+            .ffn_norm = norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
+            .network = NetworkModule(spec, weights, l)};
+        layer.attention_streams = make_stream_mixer(spec, weights, StreamPart::kAttention, l);
+        layer.ffn_streams = make_stream_mixer(spec, weights, StreamPart::kNetwork, l);
         layer.scale = weights.number(TensorRole::kLayerScale, l);
         if (const MoeSpec* const moe = of_spec.moe(); moe != nullptr) {
             assert(!moe->weighs_inputs || !(of_spec.output_norms || moe->router_norm));  // StepContext::further
@@ -144,6 +157,10 @@ void Forward::take_workspace(std::int64_t max_step) {
     }
     x_ = workspace(spec_.hidden_dim, messages::activations);
     h_ = workspace(spec_.hidden_dim, messages::activations);
+    if (spec_.streams.many()) {
+        streams_ = workspace(spec_.streams.n * spec_.hidden_dim, messages::activations);
+        coefficients_ = workspace(spec_.streams.n_coefficients(), messages::activations);
+    }
     if (needs_further(spec_)) further_ = workspace(spec_.hidden_dim, messages::activations);
     workspace_ = workspace(module_workspace(spec_), messages::intermediate_results);
     if (const std::int64_t n = spec_.largest_attention().choice_width(); n > 0) {
@@ -165,7 +182,8 @@ void Forward::give_back_workspace() {
     inputs_ = {};
     chosen_ = {};
     ahead_ = {};
-    for (DeviceBlock* const block : {&x_, &h_, &further_, &chosen_keys_, &workspace_}) *block = DeviceBlock();
+    for (DeviceBlock* const block : {&x_, &h_, &streams_, &coefficients_, &further_, &chosen_keys_, &workspace_})
+        *block = DeviceBlock();
     identity_ = {};
     logits_ = {};
     logits_view_ = {};
@@ -217,9 +235,9 @@ std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
     const KvLayout layout = kv_layout_of(spec, {});
     // At most a count each.
     const std::int64_t n_chunked = std::ranges::count_if(layout.groups, &KvGroup::chunked);
-    const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + module_workspace(spec) +
-                               spec.largest_attention().choice_width() + Positions::floats_per_token(spec) + 1 +
-                               (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
+    const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + stream_floats(spec) +
+                               module_workspace(spec) + spec.largest_attention().choice_width() +
+                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -229,6 +247,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
             .hidden_dim = spec.hidden_dim,
             .ffn_dim = spec.experts.ffn_dim,
             .dense_ffn_dim = spec.dense_ffn_dim(),
+            .widest_row = spec.streams.n * spec.hidden_dim,
             .n_experts = spec.experts.n_experts,
             .n_active = spec.experts.n_active,
             .n_layers = spec.n_layers(),
@@ -407,6 +426,12 @@ void Forward::embed(std::int64_t n_tokens) {
     }
     device_.submit(embedded);
     if (spec_.embedding_scale != 1) device_.submit(ops::Scale{spec_.embedding_scale, n, x_.as<float>()});
+    if (!spec_.streams.many()) return;
+    device_.submit(ops::WriteStreams{.y = x_.as<float>(),
+                                     .n_streams = spec_.streams.n,
+                                     .n = n_tokens,
+                                     .dim = spec_.hidden_dim,
+                                     .streams = streams_.as<float>()});
 }
 
 Forward::Outcome Forward::end_early() {
@@ -449,38 +474,53 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
             workspace_.as<float>(),
             further_.as<float>(),
             {&all_tokens_, 1},
-            chosen_keys_.as<std::int32_t>()};
+            chosen_keys_.as<std::int32_t>(),
+            streams_.as<float>(),
+            coefficients_.as<float>(),
+            tokens_};
+}
+
+// Before a part with a mixer, which then only makes x; the norm that it still needs.
+NormWeights Forward::begin_part(const StreamMixer* mixer, const StepContext& step, const NormWeights& norm) const {
+    if (mixer == nullptr) return norm;
+    mixer->read(step, norm, step.normalised);
+    device_.submit(ops::Clear{step.n_tokens * step.hidden_dim, step.x});
+    return {};
 }
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
     if (repeats_) device_.begin_repeated(moe_->place(layer));
     if (modules.attention) {
-        modules.attention->run(step, modules.attention_norm);
+        const StreamMixer* const mixer = modules.attention_streams.get();
+        modules.attention->run(step, begin_part(mixer, step, modules.attention_norm));
+        if (mixer != nullptr) mixer->write(step);
         const auto next = std::find_if(layers_.begin() + layer + 1, layers_.end(),
                                        [](const Layer& later) { return later.attention != nullptr; });
         if (next != layers_.end()) next->attention->fetch_keys(step);
     }
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
-    if (modules.moe_layer >= 0) run_experts(layer, behind);
+    const StreamMixer* const mixer = modules.ffn_streams.get();
+    const NormWeights norm = begin_part(mixer, step, modules.ffn_norm);
+    if (modules.moe_layer >= 0) run_experts(layer, behind, norm);
     for (const TokenRange& tokens : behind.wanted) {
         const StepContext wanted = behind.only(tokens);
         if (modules.moe_layer < 0 && modules.network) {
-            device_.submit(ops::Norm{modules.ffn_norm, wanted.x, wanted.n_tokens, wanted.normalised});
+            wanted.normalise(norm);
             modules.network.compute(wanted);
             modules.network.add(wanted, wanted.x);
         }
         if (modules.scale != 1) device_.submit(ops::Scale{modules.scale, wanted.n_tokens * spec_.hidden_dim, wanted.x});
     }
+    if (mixer != nullptr) mixer->write(step);
 }
 
-void Forward::run_experts(std::int64_t layer, const StepContext& step) {
+void Forward::run_experts(std::int64_t layer, const StepContext& step, NormWeights norm) {
     const Layer& modules = layers_[as_size(layer)];
     const std::int64_t moe_layer = modules.moe_layer;
-    NormWeights norm = modules.ffn_norm;
     if (probe_ != nullptr) {
-        device_.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         norm = {};
         probe_->submit(moe_layer, weights_, step);
     }
@@ -697,7 +737,13 @@ bool Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
     const auto rows = [&](std::int64_t first, std::int64_t n) {
-        device_.submit(ops::Norm{norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>()});
+        if (head_streams_ != nullptr) {
+            StepContext step = context_of(n);
+            step.streams += first * spec_.streams.n * spec_.hidden_dim;
+            head_streams_->read(step, norm, h_.as<float>());
+        } else {
+            device_.submit(ops::Norm{norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>()});
+        }
         device_.submit(ops::Multiply{weights_.logits(), h_.as<float>(), n, logits_.device()});
         if (head_bias != nullptr) device_.submit(ops::AddBias{head_bias, n, vocab, logits_.device()});
         if (spec_.logits_scale != 1) device_.submit(ops::Scale{spec_.logits_scale, n * vocab, logits_.device()});

@@ -28,6 +28,7 @@ class MoeLayer;
 class PromptReading;
 class StepProbe;
 class TokenChooser;
+class StreamMixer;
 struct RouterWeights;
 
 // Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam. The
@@ -195,7 +196,8 @@ class Forward {
     Outcome end_early();  // of a step that is not done; waits until the device has stopped
     void embed(std::int64_t n_tokens);
     void run_layer(std::int64_t layer, const StepContext& step);
-    void run_experts(std::int64_t layer, const StepContext& step);
+    NormWeights begin_part(const StreamMixer* mixer, const StepContext& step, const NormWeights& norm) const;
+    void run_experts(std::int64_t layer, const StepContext& step, NormWeights norm);
     // False: stopped, or the device failed.
     bool compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
                         const std::stop_token& stop, const TokenChooser* chooser);
@@ -262,12 +264,15 @@ class Forward {
     std::vector<KvStep> kv_;  // the step's, by group
 
     Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it
-    DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream
-    DeviceBlock h_;                  // (n_tokens, hidden_dim): normalised
-    DeviceBlock further_;            // StepContext::further; empty where no layer needs it
-    DeviceBlock chosen_keys_;        // StepContext::chosen; empty where no layer has an indexer
-    DeviceBlock workspace_;          // used by one module at a time
-    Mirror<float> logits_;           // (kLogitsRows, vocab_size)
+    DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream, StepContext::x
+    DeviceBlock streams_;            // these two: StepContext; empty where there is one stream
+    DeviceBlock coefficients_;
+    std::unique_ptr<StreamMixer> head_streams_;
+    DeviceBlock h_;            // (n_tokens, hidden_dim): normalised
+    DeviceBlock further_;      // StepContext::further; empty where no layer needs it
+    DeviceBlock chosen_keys_;  // StepContext::chosen; empty where no layer has an indexer
+    DeviceBlock workspace_;    // used by one module at a time
+    Mirror<float> logits_;     // (kLogitsRows, vocab_size)
     std::vector<float> all_logits_;
     std::span<const float> logits_view_;
     std::vector<std::int32_t> routing_;

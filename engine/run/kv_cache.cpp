@@ -17,7 +17,7 @@ KvCache::KvCache(const KvLayout& layout, std::span<const KvRoom> rooms, Backend&
     if (!device.shares_host_memory() && !device.info().emulated) locker_ = std::make_unique<PageLocker>(device);
     for (std::size_t g = 0; g < rooms.size(); ++g) {
         pools_.push_back(std::make_unique<KvPool>(layout.groups[g], rooms[g], device, ram, locker_.get()));
-        if (!layout.groups[g].is_state) type_ = layout.groups[g].shape.type;
+        if (!layout.groups[g].keeps_type()) type_ = layout.groups[g].shape.type;
     }
 }
 

@@ -41,6 +41,7 @@ KvPool::KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram, P
     : shape_(group.shape),
       window_(group.window),
       is_state_(group.is_state),
+      keeps_type_(group.keeps_type()),
       device_(device),
       ram_(ram),
       locker_(locker) {
@@ -233,7 +234,7 @@ std::int64_t KvPool::change_room(KvRoom room) {
 }
 
 bool KvPool::prepare_retype(kernels::KvType type, KvRoom room) {
-    if (locker_ == nullptr || type == shape_.type || is_state_) return true;
+    if (locker_ == nullptr || type == shape_.type || keeps_type_) return true;
     kernels::KvShape target = shape_;
     target.type = type;
     const std::int64_t n = std::max(room.host_blocks, n_held_in_host());
@@ -246,7 +247,7 @@ bool KvPool::prepare_retype(kernels::KvType type, KvRoom room) {
 }
 
 void KvPool::retype(kernels::KvType type) {
-    if (type == shape_.type || is_state_) return;
+    if (type == shape_.type || keeps_type_) return;
     for (std::vector<Memory>& memories : spare_) memories.clear();
     room_ = {};
     std::vector<Held*> in_use;

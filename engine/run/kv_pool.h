@@ -70,6 +70,7 @@ class KvPool {
     const kernels::KvShape& shape() const { return shape_; }
     std::int64_t window() const { return window_; }
     bool is_state() const { return is_state_; }  // for recurrent layers: KvGroup
+    bool keeps_type() const { return keeps_type_; }
     bool keeps_all() const { return window_ == 0 && !is_state_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
     std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }
@@ -142,6 +143,7 @@ class KvPool {
     kernels::KvShape shape_;
     std::int64_t window_;
     bool is_state_;
+    bool keeps_type_;
     Backend& device_;
     Arena& ram_;
     PageLocker* locker_;

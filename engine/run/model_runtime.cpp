@@ -40,7 +40,7 @@ bool ModelRuntime::frees_device_of_kv(const Plan& plan) const {
     for (std::size_t g = 0; g < rooms.size(); ++g) {
         kernels::KvShape shape = kv_.pool(g).shape();
         before += kv_.pool(g).room().device_blocks * shape.block_bytes();
-        if (!kv_.pool(g).is_state()) shape.type = plan.kv;
+        if (!kv_.pool(g).keeps_type()) shape.type = plan.kv;
         after += rooms[g].device_blocks * shape.block_bytes();
     }
     return after < before;

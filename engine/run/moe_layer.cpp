@@ -279,7 +279,7 @@ void MoeLayer::submit_router(const MoeCall& call) {
     const StepContext& step = call.step;
     call.normalise();
     rows_.begin(step.n_tokens, step.wanted);
-    device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
+    device_.submit(ops::Route{call.router.spec, call.router.arrays_in(step), call.router.input(step), step.n_tokens,
                               grid_.hidden_dim, rows_.chosen(), rows_.weights()});
     call.weigh_inputs(rows_.weights());
     if (awaited_.size() > 1) {

@@ -32,7 +32,7 @@ void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, cons
         RouterWeights router = router_of(spec_, weights, target);
         router.spec.n_active = static_cast<std::int32_t>(n_guesses_);
         router.spec.n_groups_used = router.spec.n_groups;  // more guesses than the chosen groups may hold
-        device_.submit(ops::Route{router.spec, router.arrays, router.input(step), n_tokens_, spec_.hidden_dim,
+        device_.submit(ops::Route{router.spec, router.arrays_in(step), router.input(step), n_tokens_, spec_.hidden_dim,
                                   chosen_.device() + d * rows, weights_.as<float>()});
         chosen_.download(d * rows, rows);
     }

@@ -21,6 +21,7 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
     }
     if (spec.activation == Activation::kReluSquared) return maximum(zero(), gate);
     if (spec.activation == Activation::kSiluCapped) return minimum(silu(gate), broadcast(spec.limit));
+    if (spec.activation == Activation::kSiluClamped) return silu(minimum(gate, broadcast(spec.limit)));
     if (spec.activation == Activation::kGeluTanh) {
         const Vector slope = fma(multiply(gate, gate), broadcast(kGeluCubic), broadcast(kGeluLinear));
         return times_sigmoid(gate, multiply(gate, slope));
@@ -33,7 +34,7 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
 
 // The factor for the activated gate.
 __attribute__((always_inline)) inline Vector up_factor(const ExpertSpec& spec, Vector up) {
-    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
+    if (!spec.clamps_up()) return up;
     const Vector limit = broadcast(spec.limit);
     const Vector within = maximum(minimum(up, limit), subtract(zero(), limit));
     return spec.activation == Activation::kClamped ? add(within, broadcast(1.0f)) : within;

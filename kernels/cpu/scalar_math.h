@@ -91,6 +91,15 @@ inline float dot(const std::byte* row, WeightType type, const float* x, std::int
     return sums.sum();
 }
 
+// Pairs of neighbours (2 i, 2 i + 1).
+inline void rotate_pairs(float* x, const float* cos, const float* sin, std::int64_t dim, bool back = false) {
+    for (std::int64_t i = 0; i < dim / 2; ++i) {
+        const float first = x[2 * i], second = x[2 * i + 1], s = back ? -sin[i] : sin[i];
+        x[2 * i] = first * cos[i] - second * s;
+        x[2 * i + 1] = second * cos[i] + first * s;
+    }
+}
+
 inline float silu(float x) {
     return x / (1.0f + std::exp(-x));
 }
@@ -111,13 +120,16 @@ inline float activated(const ExpertSpec& spec, float gate) {
             return std::max(gate, 0.0f);
         case Activation::kSiluCapped:
             return std::min(silu(gate), spec.limit);
+        case Activation::kSiluClamped:
+            gate = std::min(gate, spec.limit);
+            break;
     }
     return silu(gate);
 }
 
 // The factor for the activated gate.
 inline float up_factor(const ExpertSpec& spec, float up) {
-    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
+    if (!spec.clamps_up()) return up;
     return std::clamp(up, -spec.limit, spec.limit) + (spec.activation == Activation::kClamped ? 1.0f : 0.0f);
 }
 

@@ -65,6 +65,7 @@ struct DecodeItems {
     DecodeItem items[kItemsPerLaunch];
     int n = 0;
     std::int32_t most_splits = 1;  // for any number of keys
+    std::int32_t key_tokens = 1;   // KvShape's
 };
 
 // Sets the range of an item's keys and how they are split. This depends on the number of
@@ -89,10 +90,11 @@ inline std::int64_t bucket_of(std::int32_t n_splits) {
 
 // A segment's token. Returns the number of splits that the grid has room for.
 inline std::int64_t set_item(Worker& worker, DecodeItem& item, const CudaSegment& segment, std::int64_t token,
-                             std::int64_t window, std::int32_t most_splits) {
-    const auto n_keys = static_cast<std::int32_t>(segment.past + token + 1);
+                             std::int64_t window, std::int32_t most_splits, std::int64_t key_tokens = 1) {
+    const std::int64_t n_tokens = segment.past + token + 1;
+    const auto n_keys = static_cast<std::int32_t>(n_tokens / key_tokens);
     item = {};
-    set_keys(item, n_keys + 1, window, most_splits);
+    set_keys(item, static_cast<std::int32_t>((n_tokens + 1) / key_tokens), window, most_splits);
     const std::int32_t n_next = item.n_splits;
     set_keys(item, n_keys, window, most_splits);
     std::int64_t n_splits = item.n_splits;
@@ -133,7 +135,7 @@ __device__ inline std::int32_t device_n_chosen(const AttentionShape& shape, std:
 __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, const AttentionShape& shape) {
     DecodeItem item = list.items[index];
     if (item.device_past == nullptr) return item;
-    const std::int32_t n_keys = *item.device_past + 1;
+    const std::int32_t n_keys = (*item.device_past + 1) / list.key_tokens;
     if (item.chosen != nullptr) {
         set_keys(item, device_n_chosen(shape, n_keys), 0, list.most_splits);
     } else {

@@ -22,6 +22,19 @@ __device__ inline void rotate(const float* from, const float* cos, const float* 
     }
 }
 
+// Pairs of neighbours (2 i, 2 i + 1), in place.
+__device__ inline void rotate_pairs(float* x, const float* cos, const float* sin, std::int64_t half, bool back,
+                                    int thread, int n_threads) {
+    for (std::int64_t i = thread; i < half; i += n_threads) {
+        const float c = cos[i];
+        const float s = back ? -sin[i] : sin[i];
+        const float first = x[2 * i];
+        const float second = x[2 * i + 1];
+        x[2 * i] = first * c - second * s;
+        x[2 * i + 1] = second * c + first * s;
+    }
+}
+
 // Writes value(i) for i < n as a cached row.
 template <typename Value>
 __device__ inline void store_row(const Value& value, std::int64_t n, KvType type, std::byte* row, int thread,

@@ -79,9 +79,10 @@ __device__ inline float activation(const ExpertSpec& spec, float gate, float up)
         factor = gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate)));
     } else {
         const bool adds_one = spec.activation == Activation::kClamped;
-        if (adds_one) gate = gate < spec.limit ? gate : spec.limit;
+        const bool caps = spec.activation == Activation::kSiluCapped;
+        if (!caps) gate = gate < spec.limit ? gate : spec.limit;
         factor = gate / (1.0f + expf(adds_one ? -spec.alpha * gate : -gate));
-        if (!adds_one) factor = factor < spec.limit ? factor : spec.limit;
+        if (caps) factor = factor < spec.limit ? factor : spec.limit;
         up = (up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit) + (adds_one ? 1.0f : 0.0f);
     }
     return is_left_out(factor, spec.theta) ? 0.0f : factor * up;

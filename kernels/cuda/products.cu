@@ -183,7 +183,8 @@ bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x
 
 std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     const std::int64_t heads = step.attention.output_width();
-    const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
+    std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
+    if (step.widest_row > columns) columns = step.widest_row;
     const std::int64_t n_few = step.n_tokens < CudaContext::kFewRows ? step.n_tokens : CudaContext::kFewRows;
     const std::uint64_t few = Scratch::rounded(static_cast<std::size_t>(n_few * split_bytes(columns)));
     if (step.n_tokens <= CudaContext::kFewRows) return few;

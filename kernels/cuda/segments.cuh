@@ -42,6 +42,7 @@ struct KvPlaces {
     std::int64_t value_head = 0;
     std::int64_t key_stride = 0;  // from one token to the next
     std::int64_t value_stride = 0;
+    std::int64_t key_tokens = 1;  // KvShape's
 };
 
 inline KvPlaces places_in(const KvShape& kv, std::int64_t layer) {
@@ -55,6 +56,7 @@ inline KvPlaces places_in(const KvShape& kv, std::int64_t layer) {
     places.value_head = kv.values_offset(layer, 1) - places.values;
     places.key_stride = kv.key_stride();
     places.value_stride = kv.value_stride();
+    places.key_tokens = kv.key_tokens;
     return places;
 }
 
@@ -64,6 +66,12 @@ __device__ inline std::byte* cached_row(std::byte* const* blocks, std::int64_t t
 __device__ inline std::byte* key_row(const KvPlaces& places, std::byte* const* blocks, std::int64_t token,
                                      std::int64_t kv_head) {
     return cached_row(blocks, token, places.key_stride) + places.keys + kv_head * places.key_head;
+}
+// The same for any key_tokens, of the one head.
+__device__ inline std::byte* pooled_row(const KvPlaces& places, std::byte* const* blocks, std::int64_t key) {
+    if (places.key_tokens == 1) return key_row(places, blocks, key, 0);
+    const std::int64_t last = (key + 1) * places.key_tokens - 1;
+    return blocks[last / kKvBlockTokens] + last % kKvBlockTokens / places.key_tokens * places.key_stride + places.keys;
 }
 __device__ inline std::byte* value_row(const KvPlaces& places, std::byte* const* blocks, std::int64_t token,
                                        std::int64_t kv_head) {
@@ -119,6 +127,13 @@ inline const std::vector<CudaSegment>& device_segments(Worker& worker, Span<Atte
     return worker.segments;
 }
 
+inline CudaSegment segment_for_kernel(CudaSegment segment) {
+    segment.in_host = nullptr;  // these two: the host's
+    segment.host_table = nullptr;
+    if (segment.device_past != nullptr) segment.past = 0;  // the same for each token
+    return segment;
+}
+
 // Calls body(list) for up to kSegmentsPerLaunch segments at a time. units(segment): their
 // number for each, 0: skip it.
 template <typename Units, typename Body>
@@ -128,10 +143,7 @@ void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, cons
     for (std::size_t s = 0; s < n_segments; ++s) {
         const std::int64_t n_units = units(segments[s]);
         if (n_units > 0) {
-            list.segments[list.n] = segments[s];
-            list.segments[list.n].in_host = nullptr;  // these two: the host's
-            list.segments[list.n].host_table = nullptr;
-            if (segments[s].device_past != nullptr) list.segments[list.n].past = 0;  // the same for each token
+            list.segments[list.n] = segment_for_kernel(segments[s]);
             list.first_unit[list.n + 1] = list.first_unit[list.n] + n_units;
             ++list.n;
         }

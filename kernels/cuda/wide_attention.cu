@@ -1,11 +1,14 @@
 // Attention whose keys and values differ in size, are the same floats (latent
 // attention), or were chosen: for any sizes, float32, online softmax. A block takes one
-// query row and several of its heads, so that a key is read once for all of these.
+// query row and several of its heads, so that a key is read once for all of these. Pooled
+// keys beside a window (ops::AttendPooled) as well.
 #include <cmath>
+#include <string>
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/staged_keys.cuh"
+#include "kernels/ops/attend_pooled.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -52,16 +55,41 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
     return sum;
 }
 
+// The rows of a sequence's keys and values.
+struct SequenceKeys {
+    const KvPlaces& places;
+    std::byte* const* blocks;
+    const std::int32_t* chosen;  // their numbers in the sequence; nullptr: the same
+    std::int64_t kv_head;
+
+    __device__ std::int64_t number(std::int64_t k) const { return chosen == nullptr ? k : chosen[k]; }
+    __device__ const std::byte* key(std::int64_t k) const { return key_row(places, blocks, number(k), kv_head); }
+    __device__ const std::byte* value(std::int64_t k) const { return value_row(places, blocks, number(k), kv_head); }
+};
+
+// Pooled ones first, then those of a window.
+struct PooledAndNearKeys {
+    SequenceKeys near;
+    SequenceKeys pooled;
+    std::int64_t n_pooled;
+    std::int64_t first_near;
+
+    __device__ const std::byte* key(std::int64_t k) const {
+        return k < n_pooled ? pooled_row(pooled.places, pooled.blocks, pooled.number(k))
+                            : near.key(first_near + k - n_pooled);
+    }
+    __device__ const std::byte* value(std::int64_t k) const { return key(k); }
+};
+
 // result[h][j]: for head h and value thread + j * kThreads, the sum over keys [begin,
-// end), at least one, of e^(score - largest) * value, up to the end of the range; chosen:
-// their numbers in the sequence (nullptr: the same). state
+// end), at least one, of e^(score - largest) * value, up to the end of the range. state
 // and so_far: the state that it resumes, for the first of the heads. The block's shared
 // memory then begins with the heads' Softmax.
-template <int kHeads>
+template <int kHeads, typename Keys>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const QueryHeads& heads,
-                            std::byte* const* blocks, const std::int32_t* chosen, const float* query_row,
-                            std::int64_t begin, std::int64_t end, const KeyRange& range, const float2* state,
-                            const float* so_far, float (&result)[kHeads][kValuesPerThread]) {
+                            const Keys& keys, const float* query_row, std::int64_t begin, std::int64_t end,
+                            const KeyRange& range, const float2* state, const float* so_far,
+                            float (&result)[kHeads][kValuesPerThread]) {
     auto* softmax = shared_memory<Softmax>();                     // (kHeads)
     float* queries = reinterpret_cast<float*>(softmax + kHeads);  // (kHeads, key_dim)
     float* scores = queries + kHeads * shape.key_dim;             // (kHeads, kTileKeys)
@@ -93,8 +121,7 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
          first += kTileKeys) {
         const int n = static_cast<int>(end - first < kTileKeys ? end - first : kTileKeys);
         for (int k = warp; k < n; k += kWarps) {
-            const std::int64_t number = chosen == nullptr ? first + k : chosen[first + k];
-            const std::byte* key = key_row(places, blocks, number, heads.kv_head);
+            const std::byte* key = keys.key(first + k);
             float products[kHeads] = {};
             for (int i = lane; i < key_dim; i += kWarp) {
                 const float value = cached_value(places.type, key, key_dim, i);
@@ -129,8 +156,7 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
             for (int j = 0; j < kValuesPerThread; ++j) result[h][j] *= softmax[h].shrink;
         }
         for (int k = 0; k < n; ++k) {
-            const std::int64_t number = chosen == nullptr ? first + k : chosen[first + k];
-            const std::byte* values = value_row(places, blocks, number, heads.kv_head);
+            const std::byte* values = keys.value(first + k);
 #pragma unroll
             for (int j = 0; j < kValuesPerThread; ++j) {
                 const int i = thread + j * kThreads;
@@ -159,8 +185,8 @@ __global__ void __launch_bounds__(kThreads)
     const std::int32_t* chosen = item.chosen;
     if (chosen != nullptr && shape.n_choices > 1) chosen += heads.kv_head * shape.top_k;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, item.blocks, chosen, queries + item.row * query_stride, begin, end,
-                        KeyRange(), nullptr, nullptr, result);
+    attend_keys<kHeads>(shape, places, heads, SequenceKeys{places, item.blocks, chosen, heads.kv_head},
+                        queries + item.row * query_stride, begin, end, KeyRange(), nullptr, nullptr, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
@@ -199,8 +225,9 @@ __global__ void __launch_bounds__(kThreads)
     const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
     float2* const state = range.state == nullptr ? nullptr : range.state + token * shape.n_heads + heads.first;
     float result[kHeads][kValuesPerThread];
-    attend_keys<kHeads>(shape, places, heads, segment.blocks, nullptr, queries + row * query_stride, begin, end, range,
-                        state, out + (row * shape.n_heads + heads.first) * shape.value_dim, result);
+    attend_keys<kHeads>(shape, places, heads, SequenceKeys{places, segment.blocks, nullptr, heads.kv_head},
+                        queries + row * query_stride, begin, end, range, state,
+                        out + (row * shape.n_heads + heads.first) * shape.value_dim, result);
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
@@ -220,8 +247,51 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-unsigned pieces_of_heads(const Attention& attention, int heads) {
-    return static_cast<unsigned>(attention.shape.n_kv_heads) * blocks_for(attention.heads_per_kv(), heads);
+struct PooledAttention {
+    CudaSegment segment;
+    std::byte* const* pooled_blocks;
+    AttentionShape shape;
+    KvPlaces places;
+    KvPlaces pooled;
+    const float* queries;
+    const std::int32_t* chosen;
+    float* out;
+};
+
+// grid: (rows, pieces of heads).
+__global__ void __launch_bounds__(kThreads) attend_pooled(PooledAttention job) {
+    constexpr int kHeads = kMostHeads;
+    const AttentionShape& shape = job.shape;
+    const std::int64_t token = job.segment.n_tokens - 1 - blockIdx.x;  // the longest first
+    const std::int64_t row = job.segment.first_row + token;
+    const std::int64_t n_tokens = past_of(job.segment) + token + 1;
+    const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
+    const std::int64_t n_near = n_tokens < shape.window ? n_tokens : shape.window;
+    std::int64_t n_pooled = n_tokens / job.pooled.key_tokens;
+    const bool chooses = shape.top_k > 0 && n_pooled > shape.top_k;
+    if (chooses) n_pooled = shape.top_k;
+    const PooledAndNearKeys keys{{job.places, job.segment.blocks, nullptr, 0},
+                                 {job.pooled, job.pooled_blocks, chooses ? job.chosen + row * shape.top_k : nullptr, 0},
+                                 n_pooled,
+                                 n_tokens - n_near};
+    float result[kHeads][kValuesPerThread];
+    attend_keys<kHeads>(shape, job.places, heads, keys, job.queries + row * shape.n_heads * shape.key_dim, 0,
+                        n_pooled + n_near, KeyRange(), nullptr, nullptr, result);
+    const auto* softmax = shared_memory<Softmax>();
+    for (int h = 0; h < kHeads && h < heads.n; ++h) {
+        const std::int64_t head = heads.first + h;
+        const float divisor = softmax[h].sum + sink_share(shape, head, softmax[h].largest);
+        float* to = job.out + (row * shape.n_heads + head) * shape.value_dim;
+#pragma unroll
+        for (int j = 0; j < kValuesPerThread; ++j) {
+            const std::int64_t i = threadIdx.x + j * kThreads;
+            if (i < shape.value_dim) to[i] = result[h][j] / divisor;
+        }
+    }
+}
+
+unsigned pieces_of_heads(const AttentionShape& shape, int heads) {
+    return static_cast<unsigned>(shape.n_kv_heads) * blocks_for(shape.n_heads / shape.n_kv_heads, heads);
 }
 
 // Calls body with std::integral_constant of the heads that a block takes.
@@ -241,7 +311,7 @@ void with_heads(const Attention& attention, const Body& body) {
 void attend_few_wide(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials) {
     with_heads(attention, [&](auto heads) {
         constexpr int kHeads = decltype(heads)::value;
-        const dim3 grid(static_cast<unsigned>(most_splits), pieces_of_heads(attention, kHeads),
+        const dim3 grid(static_cast<unsigned>(most_splits), pieces_of_heads(attention.shape, kHeads),
                         static_cast<unsigned>(list.n));
         attention.worker.start(attend_split<kHeads>, grid, kThreads, shared_bytes<kHeads>(attention.shape), list,
                                attention.shape, attention.places, most_splits, attention.queries,
@@ -259,7 +329,8 @@ void attend_many_wide(const Attention& attention, const CudaSegment* segments, s
         [&](const SegmentList& list) {
             with_heads(attention, [&](auto heads) {
                 constexpr int kHeads = decltype(heads)::value;
-                const dim3 grid(static_cast<unsigned>(list.first_unit[list.n]), pieces_of_heads(attention, kHeads));
+                const dim3 grid(static_cast<unsigned>(list.first_unit[list.n]),
+                                pieces_of_heads(attention.shape, kHeads));
                 attention.worker.start(attend_rows<kHeads>, grid, kThreads, shared_bytes<kHeads>(attention.shape), list,
                                        attention.shape, attention.places, range, attention.queries,
                                        attention.query_stride, attention.out);
@@ -268,3 +339,34 @@ void attend_many_wide(const Attention& attention, const CudaSegment* segments, s
 }
 
 }  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const AttendPooled& op) {
+    const AttentionShape& shape = op.shape;
+    if (shape.key_dim > kMostValueDim || shape.value_dim != shape.key_dim) {
+        worker.failure.set("The kernel for pooled keys serves keys of up to 512 numbers; this model has " +
+                           std::to_string(shape.key_dim) + ".");
+        return;
+    }
+    const std::vector<CudaSegment>& segments = device_segments(worker, op.segments);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        const PooledAttention job{segment_for_kernel(segments[s]),
+                                  op.pooled_segments[s].device_blocks,
+                                  shape,
+                                  places_in(op.kv, op.layer),
+                                  places_in(op.pooled, op.pooled_layer),
+                                  op.queries,
+                                  op.chosen,
+                                  op.out};
+        const dim3 grid(blocks_for(segments[s].n_tokens, 1), pieces_of_heads(shape, kMostHeads));
+        worker.start(attend_pooled, grid, kThreads, shared_bytes<kMostHeads>(shape), job);
+        // The next token's indexer chooses.
+        const std::int64_t end = segments[s].past + segments[s].n_tokens;
+        if (worker.kept != nullptr && !op.chooses(end) && op.chooses(end + 1)) worker.kept->set_last_of_its_kind();
+    }
+}
+
+}  // namespace offstage::kernels::ops

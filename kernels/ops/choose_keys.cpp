@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "kernels/cpu/operations.h"
@@ -67,18 +68,43 @@ void choose_largest(const AttentionShape& shape, const float* scores, std::int64
     }
 }
 
+// The scores of keys [begin, end), of which a block has fewer than the kernel expects:
+// copied to `rows_apart`, as many as kKeysAtOnce.
+void score_pooled(const CpuWorker& worker, const ChooseKeys& op, const AttentionSegment& segment,
+                  const IndexerRows& rows, std::int64_t begin, std::int64_t end, std::byte* rows_apart,
+                  float* scratch) {
+    const std::int64_t stride = op.kv.key_stride();
+    for (std::int64_t k = begin; k < end; ++k) {
+        std::memcpy(rows_apart + (k - begin) * stride,
+                    segment.blocks[static_cast<std::size_t>(op.kv.block_of(k))] + op.kv.keys_offset(op.layer, 0) +
+                        op.kv.row_of(k) * stride,
+                    static_cast<std::size_t>(stride));
+    }
+    const std::byte* blocks[kKeysAtOnce / kKvBlockTokens];
+    for (std::int64_t b = 0; b < kKeysAtOnce / kKvBlockTokens; ++b)
+        blocks[b] = rows_apart + b * kKvBlockTokens * stride;
+    KvShape alone = op.kv;
+    alone.n_layers = alone.key_tokens = 1;
+    IndexerRows piece = rows;
+    piece.scores += begin;
+    worker.kernels.indexer_scores(piece, kv_head_of(alone, blocks, 0, 0), 0, end - begin, scratch);
+}
+
 }  // namespace
 
 void compute(CpuWorker& worker, const ChooseKeys& op) {
     const AttentionShape& shape = op.shape;
+    const std::int64_t key_tokens = op.kv.key_tokens;
     for (auto& buffer : worker.attention_scratch) CpuWorker::room(buffer, indexer_scratch_floats(shape.key_dim));
+    if (key_tokens > 1) worker.reserve_thread_scratch(kKeysAtOnce * op.kv.key_stride());
     for (const AttentionSegment& segment : op.segments) {
         const KvHead kv = kv_head_of(op.kv, segment.blocks.data(), op.layer, 0);
-        for (std::int64_t n_left = rows_that_choose(segment, shape.top_k); n_left > 0; n_left -= kRowsAtOnce) {
+        const std::int64_t n_choosing = rows_that_choose(segment, shape.top_k, key_tokens);
+        for (std::int64_t n_left = n_choosing; n_left > 0; n_left -= kRowsAtOnce) {
             const std::int64_t n_rows = std::min(kRowsAtOnce, n_left);
             const std::int64_t row = segment.first_row + segment.n_tokens - n_left;
-            const std::int64_t first_sees = segment.past + segment.n_tokens - n_left + 1;  // that row's keys
-            const std::int64_t n_keys = first_sees + n_rows - 1;
+            const std::int64_t first_end = segment.past + segment.n_tokens - n_left + 1;  // tokens that it sees
+            const std::int64_t n_keys = op.kv.keys_of(first_end + n_rows - 1);
             const std::int64_t n_choices = n_rows * shape.n_choices;
             float* const scores = CpuWorker::room(worker.indexer_scores, n_choices * n_keys);
             IndexerRows rows = {op.queries + row * shape.query_width(), nullptr, n_choices, 1, scores, n_keys};
@@ -87,13 +113,14 @@ void compute(CpuWorker& worker, const ChooseKeys& op) {
                 rows.n_heads = shape.n_heads;
             }
             worker.pool.parallel_dynamic((n_keys + kKeysAtOnce - 1) / kKeysAtOnce, [&](std::int64_t piece, int thread) {
-                worker.kernels.indexer_scores(rows, kv, piece * kKeysAtOnce,
-                                              std::min(n_keys, (piece + 1) * kKeysAtOnce),
-                                              worker.attention_scratch[static_cast<std::size_t>(thread)].data());
+                const std::int64_t begin = piece * kKeysAtOnce, end = std::min(n_keys, begin + kKeysAtOnce);
+                float* const scratch = worker.attention_scratch[static_cast<std::size_t>(thread)].data();
+                if (key_tokens == 1) return worker.kernels.indexer_scores(rows, kv, begin, end, scratch);
+                score_pooled(worker, op, segment, rows, begin, end, worker.scratch_of(thread), scratch);
             });
             worker.reserve_thread_scratch(2 * n_keys * static_cast<std::int64_t>(sizeof(std::uint32_t)));
             worker.pool.parallel_dynamic(n_choices, [&](std::int64_t choice, int thread) {
-                choose_largest(shape, scores + choice * n_keys, first_sees + choice / shape.n_choices,
+                choose_largest(shape, scores + choice * n_keys, op.kv.keys_of(first_end + choice / shape.n_choices),
                                reinterpret_cast<std::uint32_t*>(worker.scratch_of(thread)),
                                op.chosen + (row * shape.n_choices + choice) * shape.top_k);
             });

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kScoreThreads) score_keys(IndexerJob job) {
                 const int k = i / kScoreDims, d = i % kScoreDims;
                 const bool there = first + k < item.n_keys && d < n;
                 keys[d * (kScoreKeys + 1) + k] =
-                    there ? cached_value(job.places.type, key_row(job.places, item.blocks, first + k, 0), shape.key_dim,
+                    there ? cached_value(job.places.type, pooled_row(job.places, item.blocks, first + k), shape.key_dim,
                                          dim + d)
                           : 0.0f;
             }
@@ -213,6 +213,7 @@ using namespace cuda;
 void compute(Worker& worker, const ChooseKeys& op) {
     IndexerJob job{{}, op.shape, places_in(op.kv, op.layer), op.queries, op.weights, nullptr, 0, op.chosen};
     job.list.most_splits = kAnySplits;
+    job.list.key_tokens = static_cast<std::int32_t>(op.kv.key_tokens);
     std::int64_t n_blocks = 1;
     const auto flush = [&] {
         if (job.list.n == 0) return;
@@ -232,10 +233,10 @@ void compute(Worker& worker, const ChooseKeys& op) {
     };
     const std::vector<CudaSegment>& segments = device_segments(worker, op.segments);
     for (std::size_t s = 0; s < segments.size(); ++s) {
-        const std::int64_t n_choosing = rows_that_choose(op.segments[s], op.shape.top_k);
+        const std::int64_t n_choosing = rows_that_choose(op.segments[s], op.shape.top_k, op.kv.key_tokens);
         for (std::int64_t token = segments[s].n_tokens - n_choosing; token < segments[s].n_tokens; ++token) {
-            n_blocks = std::max(
-                n_blocks, set_item(worker, job.list.items[job.list.n], segments[s], token, 0, job.list.most_splits));
+            n_blocks = std::max(n_blocks, set_item(worker, job.list.items[job.list.n], segments[s], token, 0,
+                                                   job.list.most_splits, op.kv.key_tokens));
             if (++job.list.n == kItemsPerLaunch) flush();
         }
     }

@@ -7,7 +7,9 @@ namespace offstage::kernels::ops {
 
 // The keys that each row attends to, by an indexer (DeepSeek-V3.2, "lightning indexer"):
 // of those that the row sees the shape's top_k with the largest scores, at ties those
-// that come first, in rising order. A key's score is the sum over the heads h of
+// that come first, in rising order. A row sees the keys of its token and of those before
+// it; where a key stands for several tokens (KvShape::key_tokens), those whose tokens are
+// all among them. A key's score is the sum over the heads h of
 //   weights[h] * max(0, queries[h] . key)
 // Or, without weights, each head makes a choice of its own (MiniMax-M3), by queries[h] .
 // key. Where keys are chosen in blocks (AttentionShape::choice_block), a block's score is
@@ -29,11 +31,12 @@ struct ChooseKeys {
     Cost cost() const {
         Cost cost;
         for (const AttentionSegment& segment : segments) {
-            const std::int64_t all = segment.past + segment.n_tokens;
-            const std::int64_t n_rows = rows_that_choose(segment, shape.top_k);
+            const std::int64_t n_rows = rows_that_choose(segment, shape.top_k, kv.key_tokens);
             if (n_rows == 0) continue;
-            const std::int64_t in_host = segment.keys_in_host(0);
-            const double scores = as_double(n_rows) * as_double(2 * all - n_rows + 1) / 2;
+            const std::int64_t end = segment.past + segment.n_tokens;
+            const std::int64_t all = kv.keys_of(end);
+            const std::int64_t in_host = kv.keys_of(segment.keys_in_host(0));
+            const double scores = as_double(n_rows) * as_double(2 * end - n_rows + 1) / as_double(2 * kv.key_tokens);
             cost.bytes += as_double((all - in_host) * kv.layer_token_bytes()) +
                           scores * as_double(5 * shape.n_choices * 4) +
                           as_double(n_rows * (shape.n_heads * (shape.key_dim + 1) + shape.choice_width()) * 4);

@@ -14,6 +14,7 @@ struct CopyKvBlock {
     KvBlock to;
     std::int64_t n_tokens = 0;
 
+    std::int64_t n_rows() const { return n_tokens == kKvBlockTokens ? kv.block_rows() : kv.keys_of(n_tokens); }
     Cost cost() const {
         KvShape target = kv;
         target.type = type;

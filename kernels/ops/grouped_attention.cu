@@ -147,7 +147,7 @@ void start_attention(Worker& worker, const TokenAttention& job) {
 bool project_in_one_kernel(Worker& worker, const ops::GroupedAttention& op) {
     if (op.n != 1 || op.output_gate.data != nullptr) return false;  // the gate reads `normalised`
     TokenProduct product;
-    product.x = op.x;
+    product.x = op.norm.dim > 0 ? op.x : op.normalised;
     product.norm = op.norm;
     product.n_parts = static_cast<int>(op.n_projections());
     for (int p = 0; p < product.n_parts; ++p) product.parts[p] = op.projections[p];

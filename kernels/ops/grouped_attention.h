@@ -18,11 +18,12 @@ namespace offstage::kernels::ops {
 // and the output's product, which is added to x. The results in x and in the cache are
 // those of the operations of for_each(), bit by bit; of a single token a GPU computes
 // them in fewer kernels where it can (kernels/ops/grouped_attention.cu). Norms without a
-// dimension, matrices and vectors without data are left out.
+// dimension, matrices and vectors without data are left out; without `norm` the rows are
+// in `normalised` already.
 struct GroupedAttention {
     std::int64_t n = 0;  // tokens: the rows of the segments
     NormWeights norm;
-    float* x = nullptr;           // (n, norm.dim): the residual stream
+    float* x = nullptr;           // (n, dim()): the residual stream
     WeightView projections[3];    // of queries, keys and values; or one matrix that has all rows
     const float* bias = nullptr;  // (shape.qkv_width())
     NormWeights query_norm;       // these three: of each head, or of all together
@@ -35,33 +36,34 @@ struct GroupedAttention {
     const float* cos = nullptr;
     const float* sin = nullptr;
     KvShape kv;
-    WeightView output_gate;  // (shape.output_width() or n_heads, norm.dim): of each value, or of each head
+    WeightView output_gate;  // (shape.output_width() or n_heads, dim()): of each value, or of each head
     WeightView output;
-    const float* output_bias = nullptr;  // (norm.dim)
+    const float* output_bias = nullptr;  // (dim())
     NormWeights output_norm;
     float factor = 1;                      // of what is added to x
     const std::int32_t* chosen = nullptr;  // Attend's, where no kernel stands for it
 
     // For intermediate results; undefined behind it.
-    float* normalised = nullptr;  // (n, norm.dim)
+    float* normalised = nullptr;  // (n, dim())
     float* qkv = nullptr;         // (n, shape.qkv_width())
     float* attended = nullptr;    // (n, shape.output_width())
     float* gate = nullptr;        // (n, output_gate.n_rows); only with output_gate
-    float* projected = nullptr;   // (n, norm.dim)
+    float* projected = nullptr;   // (n, dim())
 
+    std::int64_t dim() const { return output.n_rows; }
     std::int64_t n_projections() const { return projections[1].data == nullptr ? 1 : 3; }
 
     // Each calls body(op) for operations, in their order: those that make qkv of x, those
     // that make `attended` of qkv, and those that add to x.
     template <typename Body>
     void for_each_projection(const Body& body) const {
-        body(Norm{norm, x, n, normalised});
+        if (norm.dim > 0) body(Norm{norm, x, n, normalised});
         if (n_projections() == 1) {
             body(Multiply{projections[0], normalised, n, qkv});
         } else {
             float* to = qkv;
             for (const WeightView& weight : projections) {
-                body(MultiplyHeads{weight, 1, normalised, norm.dim, 0, n, to, shape.qkv_width(), 0});
+                body(MultiplyHeads{weight, 1, normalised, dim(), 0, n, to, shape.qkv_width(), 0});
                 to += weight.n_rows;
             }
         }
@@ -88,9 +90,9 @@ struct GroupedAttention {
             body(MultiplySigmoid{gate, n * shape.output_width(), attended, shape.output_width() / output_gate.n_rows});
         }
         body(Multiply{output, attended, n, projected});
-        if (output_bias != nullptr) body(AddBias{output_bias, n, norm.dim, projected});
-        if (output_norm.dim > 0) body(NormPieces{output_norm, n, norm.dim, 1, projected});
-        body(Add{projected, n * norm.dim, x, factor});
+        if (output_bias != nullptr) body(AddBias{output_bias, n, dim(), projected});
+        if (output_norm.dim > 0) body(NormPieces{output_norm, n, dim(), 1, projected});
+        body(Add{projected, n * dim(), x, factor});
     }
     template <typename Body>
     void for_each(const Body& body) const {

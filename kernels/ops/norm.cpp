@@ -38,7 +38,8 @@ void compute(CpuWorker& worker, const Norm& op) {
         const float* const x = op.x + t * norm.dim;
         float* const out = op.out + t * norm.dim;
         if (norm.kind == NormKind::kRms) {
-            worker.kernels.rms_norm(x, norm.weight, norm.dim, norm.eps, out);
+            const float* const weight = op.n_weights == 1 ? norm.weight : norm.weight + t % op.n_weights * norm.dim;
+            worker.kernels.rms_norm(x, weight, norm.dim, norm.eps, out);
         } else {
             worker.kernels.layer_norm(x, norm.weight, norm.bias, norm.dim, norm.eps, out);
         }

@@ -91,13 +91,16 @@ __device__ inline float block_sum(float value, float* sums) {
 }
 
 // One block per row and piece of `dim` values; rows of x and out are `stride` values
-// apart. weight nullptr: all 1. out may be x.
+// apart. weight nullptr: all 1; pieces have weights of their own, weight_stride values
+// apart, or one for all. out may be x.
 template <bool kVector>
 __global__ void __launch_bounds__(kRowThreads)
-    norm_rows(const float* x, const float* weight, std::int64_t dim, std::int64_t stride, float eps, float* out) {
+    norm_rows(const float* x, const float* weight, std::int64_t weight_stride, std::int64_t dim, std::int64_t stride,
+              float eps, float* out) {
     float* sums = shared_memory<float>();  // (kRowWarps)
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * stride + blockIdx.y * dim;
     const float* from = x + first;
+    if (weight_stride > 0) weight += blockIdx.y * weight_stride;
     HeldQuads<kVector> mine;
     HeldQuads<kVector> weights;
     mine.load(from, dim);
@@ -201,8 +204,10 @@ void compute(Worker& worker, const Norm& op) {
     const bool vector = norm.dim % kRowQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight) &&
                         is_aligned(norm.bias) && is_aligned(op.out);
     if (norm.kind == NormKind::kRms) {
-        worker.start(vector ? norm_rows<true> : norm_rows<false>, blocks_for(op.n, 1), row_threads(norm.dim),
-                     kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, norm.dim, norm.eps, op.out);
+        worker.start(vector ? norm_rows<true> : norm_rows<false>,
+                     dim3(blocks_for(op.n / op.n_weights, 1), blocks_for(op.n_weights, 1)), row_threads(norm.dim),
+                     kRowWarps * sizeof(float), op.x, norm.weight, op.n_weights == 1 ? 0 : norm.dim, norm.dim,
+                     op.n_weights * norm.dim, norm.eps, op.out);
     } else {
         worker.start(vector ? layer_norm_rows<true> : layer_norm_rows<false>, blocks_for(op.n, 1),
                      row_threads(norm.dim), 2 * kRowWarps * sizeof(float), op.x, norm.weight, norm.bias, norm.dim,
@@ -215,8 +220,8 @@ void compute(Worker& worker, const NormPieces& op) {
     const bool vector =
         norm.dim % kRowQuad == 0 && op.stride % kRowQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight);
     worker.start(vector ? norm_rows<true> : norm_rows<false>, dim3(blocks_for(op.n, 1), blocks_for(op.n_pieces, 1)),
-                 row_threads(norm.dim), kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, op.stride, norm.eps,
-                 op.x);
+                 row_threads(norm.dim), kRowWarps * sizeof(float), op.x, norm.weight, std::int64_t{0}, norm.dim,
+                 op.stride, norm.eps, op.x);
 }
 
 void compute(Worker& worker, const AddGated& op) {

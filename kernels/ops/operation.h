@@ -7,10 +7,12 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/ops/activate.h"
 #include "kernels/ops/add.h"
 #include "kernels/ops/add_bias.h"
 #include "kernels/ops/add_gated.h"
 #include "kernels/ops/attend.h"
+#include "kernels/ops/attend_pooled.h"
 #include "kernels/ops/choose_keys.h"
 #include "kernels/ops/choose_token.h"
 #include "kernels/ops/chosen_experts.h"
@@ -31,12 +33,18 @@
 #include "kernels/ops/multiply_sigmoid.h"
 #include "kernels/ops/norm.h"
 #include "kernels/ops/norm_pieces.h"
+#include "kernels/ops/pool_keys.h"
+#include "kernels/ops/read_gated_streams.h"
+#include "kernels/ops/read_streams.h"
 #include "kernels/ops/rotate_and_store.h"
 #include "kernels/ops/rotate_and_store_latent.h"
+#include "kernels/ops/rotate_pairs.h"
 #include "kernels/ops/route.h"
 #include "kernels/ops/scale.h"
+#include "kernels/ops/sinkhorn_coefficients.h"
 #include "kernels/ops/soft_cap.h"
 #include "kernels/ops/weigh_inputs.h"
+#include "kernels/ops/write_streams.h"
 
 namespace offstage::kernels::ops {
 
@@ -64,9 +72,10 @@ struct Operation {
     }
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
-                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, ChooseKeys, Attend, DeltaNet, Mamba2,
-                 GatedConvolution, CopyKvBlock, Route, WeighInputs, Experts, ChosenExperts, GroupedExperts, Combine,
-                 GroupedAttention, DecodeExperts, ChooseToken>
+                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, RotatePairs, PoolKeys, ChooseKeys, Attend,
+                 AttendPooled, DeltaNet, Mamba2, GatedConvolution, CopyKvBlock, Route, WeighInputs, Experts,
+                 ChosenExperts, GroupedExperts, Combine, GroupedAttention, DecodeExperts, ChooseToken, Activate,
+                 ReadStreams, ReadGatedStreams, WriteStreams, SinkhornCoefficients>
         value;
 };
 

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/scalar_math.h"
 #include "kernels/cpu_worker.h"
 #include "kernels/ops/copy_kv_block.h"
 #include "kernels/ops/rotate_and_store_latent.h"
+#include "kernels/ops/rotate_pairs.h"
 
 namespace offstage::kernels::scalar {
 
@@ -85,6 +87,16 @@ void compute(CpuWorker& worker, const RotateAndStoreLatent& op) {
     }
 }
 
+void compute(CpuWorker& worker, const RotatePairs& op) {
+    const std::int64_t half = op.dim / 2;
+    worker.for_rows(op.n, [&](std::int64_t t) {
+        for (std::int64_t head = 0; head < op.n_heads; ++head) {
+            scalar::rotate_pairs(op.x + (t * op.n_heads + head) * op.head_dim + op.first, op.cos + t * half,
+                                 op.sin + t * half, op.dim, op.back);
+        }
+    });
+}
+
 void compute(CpuWorker& worker, const CopyKvBlock& op) {
     const KvShape& kv = op.kv;
     KvShape target = kv;
@@ -93,11 +105,11 @@ void compute(CpuWorker& worker, const CopyKvBlock& op) {
     const auto copy = [&](const std::byte* source, std::int64_t source_stride, std::byte* place, std::int64_t stride,
                           std::int64_t n_values) {
         if (op.type == kv.type) {
-            std::memcpy(place, source, static_cast<std::size_t>(op.n_tokens * stride));
+            std::memcpy(place, source, static_cast<std::size_t>(op.n_rows() * stride));
             return;
         }
         std::vector<float> row(static_cast<std::size_t>(n_values));
-        for (std::int64_t t = 0; t < op.n_tokens; ++t) {
+        for (std::int64_t t = 0; t < op.n_rows(); ++t) {
             load_kv_row(source + t * source_stride, n_values, kv.type, row.data());
             store_kv_row(row.data(), n_values, op.type, place + t * stride);
         }

@@ -7,6 +7,7 @@
 #include "kernels/ops/copy_kv_block.h"
 #include "kernels/ops/rotate_and_store.h"
 #include "kernels/ops/rotate_and_store_latent.h"
+#include "kernels/ops/rotate_pairs.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -79,6 +80,13 @@ __global__ void __launch_bounds__(kRotateThreads)
                    key_row(places, segment.blocks, past_of(segment) + token, 0));
 }
 
+// One block per row and head.
+__global__ void __launch_bounds__(kRotateThreads) rotate_row_pairs(ops::RotatePairs op) {
+    const std::int64_t row = blockIdx.x, half = op.dim / 2;
+    rotate_pairs(op.x + (row * op.n_heads + blockIdx.y) * op.head_dim + op.first, op.cos + row * half,
+                 op.sin + row * half, half, op.back, static_cast<int>(threadIdx.x), kRotateThreads);
+}
+
 // One block per layer and head (x), token (y), and of keys and values (z). The places are
 // those of layer 0.
 __global__ void __launch_bounds__(kRotateThreads)
@@ -136,13 +144,20 @@ void compute(Worker& worker, const RotateAndStoreLatent& op) {
         });
 }
 
+void compute(Worker& worker, const RotatePairs& op) {
+    if (op.n <= 0) return;
+    const dim3 grid(blocks_for(op.n, 1), static_cast<unsigned>(op.n_heads));
+    worker.start(rotate_row_pairs, grid, kRotateThreads, 0, op);
+}
+
 void compute(Worker& worker, const CopyKvBlock& op) {
     const KvShape& kv = op.kv;
     KvShape target = kv;
     target.type = op.type;
-    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(op.n_tokens, 1), kv.values_in_keys ? 1 : 2);
+    if (op.n_rows() == 0) return;
+    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(op.n_rows(), 1), kv.values_in_keys ? 1 : 2);
     worker.start(copy_tokens, grid, kRotateThreads, 0, places_in(kv, 0), places_in(target, 0),
-                 kv.layer_token_bytes() * kKvBlockTokens, target.layer_token_bytes() * kKvBlockTokens, kv.n_kv_heads,
+                 kv.layer_token_bytes() * kv.block_rows(), target.layer_token_bytes() * kv.block_rows(), kv.n_kv_heads,
                  op.from.data, op.to.data);
 }
 

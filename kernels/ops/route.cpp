@@ -22,9 +22,11 @@ void compute(CpuWorker& worker, const Route& op) {
     const auto choose = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t t = begin; t < end; ++t) {
             float* row = logits + t * 3 * n_experts;
+            const float* const by_token = op.arrays.table_row(t);
             route(op.spec, {row, static_cast<std::size_t>(n_experts)}, op.arrays.selection_bias,
                   {op.experts + t * op.spec.n_active, n_active}, {op.weights + t * op.spec.n_active, n_active},
-                  {row + n_experts, static_cast<std::size_t>(2 * n_experts)}, op.arrays.expert_scale);
+                  {row + n_experts, static_cast<std::size_t>(2 * n_experts)}, op.arrays.expert_scale,
+                  {by_token, by_token == nullptr ? 0 : static_cast<std::size_t>(op.arrays.n_by_token)});
         }
     };
     if (op.n <= kFewTokens) {  // too few for a thread each: the gate is divided

@@ -83,8 +83,8 @@ __host__ __device__ inline std::int64_t choice_floats(const RouterSpec& spec) {
 
 // One token's choice, by the warp of threads 0 .. 31. shared: choice_floats().
 __device__ inline void choose_experts(const RouterSpec& spec, const RouterRules& rules, const RouterArrays& arrays,
-                                      const float* logits_of_blocks, float* shared, std::int32_t* chosen,
-                                      float* chosen_weights) {
+                                      const float* by_token, const float* logits_of_blocks, float* shared,
+                                      std::int32_t* chosen, float* chosen_weights) {
     const int n = spec.n_experts;
     float* values = shared;                   // (n_experts): the values that are compared
     float* scores = values + n;               // (n_experts)
@@ -111,6 +111,10 @@ __device__ inline void choose_experts(const RouterSpec& spec, const RouterRules&
         values[e] = !rules.by_score          ? without_nan(logits[e] + bias)
                     : logits[e] == logits[e] ? without_nan(scores[e] + bias)
                                              : -INFINITY;
+    }
+    __syncwarp();
+    for (int i = lane; by_token != nullptr && i < arrays.n_by_token; i += kWarp) {
+        values[static_cast<int>(by_token[i])] = INFINITY;
     }
     __syncwarp();
 
@@ -174,8 +178,8 @@ __device__ inline void choose_experts(const RouterSpec& spec, const RouterRules&
 __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, RouterArrays arrays,
                                                 const float* logits, std::int32_t* experts, float* weights) {
     const std::int64_t token = blockIdx.x;
-    choose_experts(spec, rules, arrays, logits + token * spec.n_experts, shared_memory<float>(),
-                   experts + token * spec.n_active, weights + token * spec.n_active);
+    choose_experts(spec, rules, arrays, arrays.table_row(token), logits + token * spec.n_experts,
+                   shared_memory<float>(), experts + token * spec.n_active, weights + token * spec.n_active);
 }
 
 constexpr int kDecodeThreads = 128;
@@ -235,7 +239,7 @@ __global__ void __launch_bounds__(kDecodeThreads, 8) route_token(DecodeRouter jo
         if (lane == 0) job.logits[expert] = logit;
     }
     if (!is_last_block(job.arrived, gridDim.x, reinterpret_cast<int*>(sums)) || threadIdx.x >= kWarp) return;
-    choose_experts(job.spec, job.rules, job.arrays, job.logits, h, job.experts, job.weights);
+    choose_experts(job.spec, job.rules, job.arrays, job.arrays.table_row(0), job.logits, h, job.experts, job.weights);
 }
 
 // The row and a sum of each warp, or the choice.

@@ -6,8 +6,9 @@
 namespace offstage::kernels::ops {
 
 // Router: for each of n rows of x (n, hidden_dim) the n_active experts that
-// kernels::route() chooses by the logits gate . x. experts, weights: (n, n_active), best
-// first. A GPU: up to 4096 experts in up to kMostExpertGroups groups.
+// kernels::route() chooses by the logits gate . x, and by the rows' tokens. experts,
+// weights: (n, n_active), best first. A GPU: up to 4096 experts in up to
+// kMostExpertGroups groups.
 struct Route {
     RouterSpec spec;
     RouterArrays arrays;

@@ -72,15 +72,16 @@ inline Cost cost_of_states(Span<AttentionSegment> segments, std::int64_t kept_si
     return cost;
 }
 
-// The rows of a segment that see more than top_k keys: its last ones. top_k 0: none.
-inline std::int64_t rows_that_choose(const AttentionSegment& segment, std::int64_t top_k) {
-    const std::int64_t n = top_k > 0 ? segment.past + segment.n_tokens - top_k : 0;
+// The rows of a segment that see more than top_k keys, which stand for key_tokens tokens
+// each: its last ones. top_k 0: none.
+inline std::int64_t rows_that_choose(const AttentionSegment& segment, std::int64_t top_k, std::int64_t key_tokens = 1) {
+    const std::int64_t n = top_k > 0 ? segment.past + segment.n_tokens + 1 - (top_k + 1) * key_tokens : 0;
     return n < 0 ? 0 : n < segment.n_tokens ? n : segment.n_tokens;
 }
 
-inline bool any_row_chooses(Span<AttentionSegment> segments, std::int64_t top_k) {
+inline bool any_row_chooses(Span<AttentionSegment> segments, std::int64_t top_k, std::int64_t key_tokens = 1) {
     for (const AttentionSegment& segment : segments) {
-        if (rows_that_choose(segment, top_k) > 0) return true;
+        if (rows_that_choose(segment, top_k, key_tokens) > 0) return true;
     }
     return false;
 }

@@ -4284,6 +4284,11 @@
         <comment>shares_unknown</comment>
         <translation>%1: %2 besteht aus den Anteilen mehrerer Rechner, ohne die Skalen, die sagen, wie vieler; erwartet wird das Modell in FP8, wie es veröffentlicht ist, oder eine GGUF-Datei</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 has the number %3; expected 0 to below %4</source>
+        <comment>integer_out_of_range</comment>
+        <translation>%1: Tensor %2 hat die Zahl %3; erwartet: 0 bis unter %4</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

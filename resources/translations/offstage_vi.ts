@@ -4284,6 +4284,11 @@
         <comment>shares_unknown</comment>
         <translation>%1: %2 gồm các phần của nhiều máy, nhưng thiếu các hệ số tỷ lệ cho biết số máy; cần mô hình ở dạng FP8 như bản được công bố, hoặc một tệp GGUF</translation>
     </message>
+    <message>
+        <source>%1: tensor %2 has the number %3; expected 0 to below %4</source>
+        <comment>integer_out_of_range</comment>
+        <translation>%1: tensor %2 có số %3; cần từ 0 đến dưới %4</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

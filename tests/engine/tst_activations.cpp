@@ -52,6 +52,9 @@ double activationOf(const kernels::ExpertSpec& spec, double gate) {
             return std::max(gate, 0.0);
         case kernels::Activation::kSiluCapped:
             return std::min<double>(gate / (1 + std::exp(-gate)), spec.limit);
+        case kernels::Activation::kSiluClamped:
+            gate = std::min<double>(gate, spec.limit);
+            return gate / (1 + std::exp(-gate));
     }
     return 0;
 }

@@ -27,8 +27,9 @@ class TestAnswerBatch : public QObject {
     static void addModels() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
-        for (const char* const model : {"olmoe_bf16", "qwen3_moe_window_f32", "gemma4_odd_f32", "qwen3_5_moe_odd_f32",
-                                        "granite_hybrid_bf16", "deepseek_v3_plain_f32", "llama4_bf16"})
+        for (const char* const model :
+             {"olmoe_bf16", "qwen3_moe_window_f32", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "granite_hybrid_bf16",
+              "deepseek_v3_plain_f32", "llama4_bf16", "deepseek_v4_odd_f32"})
             QTest::addRow("%s, CPU", model) << QString(model) << QStringLiteral("cpu");
         for (const char* const model : {"olmoe_bf16", "qwen3_moe_window_f32", "qwen3_5_moe_odd_f32", "llama4_bf16"})
             QTest::addRow("%s, emulated", model) << QString(model) << QString(kEmulatedCard);

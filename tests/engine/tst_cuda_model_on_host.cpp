@@ -137,7 +137,7 @@ class TestCudaModelOnHost : public QObject {
         for (const char* const name :
              {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32", "hunyuan_moe_bf16", "mistral4_bf16",
               "nemotron_h_odd_f32", "llama4_odd_f32", "mimo_v2_flash_odd_f32", "step3p7_odd_f32", "minimax_m3_odd_f32",
-              "glm_moe_dsa_odd_f32"}) {
+              "glm_moe_dsa_odd_f32", "deepseek_v4_odd_f32"}) {
             QTest::newRow(name) << QString(name);
         }
     }

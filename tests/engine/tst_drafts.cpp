@@ -291,7 +291,7 @@ class TestDrafts : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<int>("percent");
         for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "qwen3_next_bf16", "granite_hybrid_bf16",
-                                        "lfm2_moe_bf16", "gemma4_bf16", "glm_moe_dsa_bf16"}) {
+                                        "lfm2_moe_bf16", "gemma4_bf16", "glm_moe_dsa_bf16", "deepseek_v4_fp4"}) {
             for (const int percent : {0, 50, 100}) {
                 QTest::addRow("%s, %d %%", model, percent) << QString(model) << percent;
             }
@@ -306,8 +306,8 @@ class TestDrafts : public QObject {
     // Windows lose blocks, and the context ends, while drafts go on.
     void longAnswer_toTheEndOfTheContext_data() {
         QTest::addColumn<QString>("model");
-        for (const char* const model :
-             {"qwen3_moe_window_f32", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "llama4_bf16"}) {
+        for (const char* const model : {"qwen3_moe_window_f32", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32",
+                                        "llama4_bf16", "deepseek_v4_odd_f32"}) {
             QTest::addRow("%s", model) << QString(model);
         }
     }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <QTemporaryDir>
+#include <QtEndian>
 #include <QtTest>
 
 #include "engine/error.h"
@@ -49,6 +50,8 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("deepseek_v32_bf16"),
                                QStringLiteral("glm_moe_dsa_bf16"),
                                QStringLiteral("glm_moe_dsa_odd_f32"),
+                               QStringLiteral("deepseek_v4_fp4"),
+                               QStringLiteral("deepseek_v4_odd_f32"),
                                QStringLiteral("deepseek_moe_bf16"),
                                QStringLiteral("qwen2_moe_bf16"),
                                QStringLiteral("olmoe_bf16"),
@@ -177,8 +180,7 @@ class TestFamilies : public QObject {
             for (const char* const name : names) QTest::newRow(name) << QString::fromLatin1(needs);
         };
         rows("several residual streams that are mixed (hyper-connections), and keys that stand for several tokens",
-             {"DeepseekV4ForCausalLM", "deepseek_v4", "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration",
-              "qwen4_exp"});
+             {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp"});
         rows("experts whose size and choice differ between layers",
              {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});
         rows("layers of Mamba-1", {"JambaForCausalLM", "jamba"});
@@ -583,6 +585,28 @@ class TestFamilies : public QObject {
         QCOMPARE(
             mismatch(error_of([&] { open(request); }), ErrorKind::kInvalidModel, "shared_experts.gate_proj.weight"),
             QString());
+    }
+
+    // DeepSeek-V4's tables of experts by the token.
+    void expertThatIsNotThere_isNamed() {
+        QTemporaryDir folder;
+        const QString from = QString::fromStdString(tinyModel(QStringLiteral("deepseek_v4_odd_f32")));
+        QVERIFY(QFile::copy(from + QStringLiteral("/config.json"), folder.filePath(QStringLiteral("config.json"))));
+        QFile weights(from + QStringLiteral("/model.safetensors"));
+        QVERIFY(weights.open(QIODevice::ReadOnly));
+        QByteArray bytes = weights.readAll();
+        const auto header_size = qFromLittleEndian<qint64>(bytes.constData());
+        const QJsonObject header = QJsonDocument::fromJson(bytes.mid(8, header_size)).object();
+        const QJsonValue table = header[QLatin1String("layers.0.ffn.gate.tid2eid")];
+        bytes[8 + header_size + table[QLatin1String("data_offsets")][0].toInteger()] = 7;
+        QFile changed(folder.filePath(QStringLiteral("model.safetensors")));
+        QVERIFY(changed.open(QIODevice::WriteOnly) && changed.write(bytes) == bytes.size());
+        changed.close();
+        LoadRequest request;
+        request.model = folder.path().toStdString();
+        QCOMPARE(mismatch(error_of([&] { open(request); }), ErrorKind::kInvalidModel,
+                          "\"layers.0.ffn.gate.tid2eid\"|7|0 to below 7"),
+                 QString());
     }
 
   private:

@@ -1,15 +1,25 @@
 // Logits against Hugging Face transformers (tests/golden/make_model_golden.py), and
 // settings that must never change them.
 
+#include <random>
 #include <set>
 
 #include <QtTest>
 
+#include "engine/device/cpu_backend.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/error.h"
 #include "engine/eval/logits.h"
+#include "engine/experts/expert_store.h"
+#include "engine/model/model_files.h"
+#include "engine/quant/expert_source.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/forward.h"
+#include "engine/run/layers/streams.h"
 #include "engine/run/loaded_model.h"
 #include "tests/engine/test_models.h"
 
+using namespace offstage;
 using namespace offstage::engine;
 using namespace offstage::test;
 
@@ -78,6 +88,124 @@ std::set<int> turnedRows(const QString& name, LoadedModel& model, std::span<cons
     }
     return rows;
 }
+
+// A tiny model whose one residual stream becomes `n` with gates (StreamsSpec): the norms
+// of the streams are n times the model's own norms, gates and injections are random or,
+// without a seed, zero.
+class StreamedModel {
+  public:
+    StreamedModel(const QString& name, std::int64_t n, std::optional<std::uint32_t> seed)
+        : plain_(read_model_spec(tinyModel(name))),
+          source_(open_weights(Checkpoint::open(tinyModel(name)), plain_, false, pool_)),
+          spec_(streamed(plain_, n)),
+          expert_source_(spec_.experts, *source_, nullptr),
+          plan_(plan()),
+          weights_(dense(seed), spec_.n_layers(), device_, operations_),
+          experts_(spec_.experts, expert_source_, plan_, device_, device_.memory(), pool_, {}),
+          kv_(kv_layout_of(spec_, KvType::kF32), rooms(), device_, device_.memory()),
+          forward_(spec_, weights_, experts_, device_, operations_, dispatcher_, plan_.max_step, plan_.context) {
+        dispatcher_.set_prefetch(PrefetchMode::kOff);
+    }
+
+    static constexpr std::int64_t kPrompt = 600;  // tokens of the prompt that these are pieces of
+
+    // The logits after each token, of pieces of at most `step` tokens.
+    std::vector<float> logits(std::span<const TokenId> tokens, std::size_t step) {
+        KvSequence sequence(kv_, plan_.context);
+        std::vector<float> rows;
+        for (; !tokens.empty(); tokens = tokens.subspan(std::min(step, tokens.size()))) {
+            const Segment segment{&sequence, tokens.first(std::min(step, tokens.size()))};
+            if (forward_.step({&segment, 1}, Forward::Logits::kAll, {}, kPrompt) != Forward::Outcome::kDone) return {};
+            rows.insert(rows.end(), forward_.logits().begin(), forward_.logits().end());
+        }
+        return rows;
+    }
+    // Those after the last token alone.
+    std::vector<float> last_logits(std::span<const TokenId> tokens) {
+        KvSequence sequence(kv_, plan_.context);
+        const Segment segment{&sequence, tokens};
+        if (forward_.step({&segment, 1}, Forward::Logits::kLast, {}, kPrompt) != Forward::Outcome::kDone) return {};
+        return {forward_.logits().begin(), forward_.logits().end()};
+    }
+
+  private:
+    static ModelSpec streamed(ModelSpec spec, std::int64_t n) {
+        spec.streams = {n, 8};
+        return spec;
+    }
+    Plan plan() const {
+        Plan plan;
+        plan.places.assign(static_cast<std::size_t>(spec_.experts.size()), Place::kRam);
+        plan.context = 128;
+        plan.max_step = 64;
+        plan.duplicates = false;
+        return plan;
+    }
+    std::vector<KvRoom> rooms() const {
+        return std::vector<KvRoom>(kv_layout_of(spec_, {}).groups.size(), KvRoom{16, 0});
+    }
+    static TensorRole norm_for(TensorRole role) {
+        switch (role) {
+            case TensorRole::kAttentionStreamsNorm:
+                return TensorRole::kAttentionNorm;
+            case TensorRole::kFfnStreamsNorm:
+                return TensorRole::kFfnNorm;
+            default:
+                return TensorRole::kFinalNorm;
+        }
+    }
+    DenseWeights dense(std::optional<std::uint32_t> seed) {
+        DenseWeights of_file = source_->load_dense(device_.memory());
+        std::mt19937 random(seed.value_or(0));
+        DenseWeights made;
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            DenseWeight weight;
+            weight.what = tensor;
+            const auto same = std::ranges::find_if(of_file.tensors, [&](const DenseWeight& other) {
+                return other.what.role == tensor.role && other.what.layer == tensor.layer;
+            });
+            if (same != of_file.tensors.end()) {
+                weight = std::move(*same);
+            } else if (tensor.kind == DenseTensor::Kind::kVector) {
+                const std::vector<float> norm = of_file.find(norm_for(tensor.role), tensor.layer)->values;
+                for (std::int64_t s = 0; s < tensor.n_rows; ++s) {
+                    for (const float value : norm) {
+                        weight.values.push_back(static_cast<float>(tensor.n_rows) * value);
+                    }
+                }
+            } else {
+                weight.matrix =
+                    Matrix(device_.memory(), kernels::WeightType::kF32, tensor.n_rows, tensor.n_cols, "streams");
+                auto* const values = reinterpret_cast<float*>(weight.matrix.memory.data());
+                for (std::int64_t i = 0; i < tensor.n_weights(); ++i) {
+                    values[i] = seed ? static_cast<float>(random() >> 8) * 0x1p-24f - 0.5f : 0.0f;
+                }
+            }
+            made.tensors.push_back(std::move(weight));
+        }
+        return made;
+    }
+    static CostTable costs() {
+        CostTable table;
+        table.cpu_expert = {{1, 1}};
+        return table;
+    }
+
+    kernels::ThreadPool pool_{2};
+    CpuBackend device_{pool_, kernels::ProductForm(kernels::GemmMode::kF32), std::uint64_t{1} << 30};
+    CpuOperations operations_{pool_, kernels::ProductForm(kernels::GemmMode::kF32)};
+    ModelSpec plain_;
+    std::unique_ptr<WeightSource> source_;
+    const ModelSpec spec_;
+    ExpertSource expert_source_;
+    Plan plan_;
+    DeviceWeights weights_;
+    ExpertStore experts_;
+    KvCache kv_;
+    CostModel cost_{costs()};
+    Dispatcher dispatcher_{cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}};
+    Forward forward_;
+};
 
 }  // namespace
 
@@ -304,6 +432,128 @@ class TestForward : public QObject {
             QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
             QVERIFY2(QString::fromUtf8(error.what()).contains(says), error.what());
         }
+    }
+
+    // Gates of a half and injections of one: equal streams, each the residual stream. Two
+    // of them have the norm's weights twice, so that their mean is the model's own input.
+    void equalStreams_areTheResidualStream_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* const name : {"grouped_f32", "full_heads_tied_f32", "wide_head_sharded_v4_f32"})
+            QTest::newRow(name) << QString::fromLatin1(name);
+    }
+    void equalStreams_areTheResidualStream() {
+        QFETCH(QString, name);
+        const auto tokens = someTokens(30);
+        const auto model = open(name, ComputeMode::kF32);
+        std::vector<float> expected;
+        for (const auto& row : inSteps(*model, tokens, 30)) expected.insert(expected.end(), row.begin(), row.end());
+        StreamedModel streamed(name, 2, {});
+        const double error = relativeError(streamed.logits(tokens, 30), expected);
+        QVERIFY2(error <= 1e-5, qPrintable(QString::number(error)));
+    }
+
+    // Against the formula in double precision.
+    void gatedStreams_areReadAndWritten() {
+        constexpr std::int64_t kStreams = 4, kDim = 24, kRank = 5, kTokens = 3, kWidth = kStreams * kDim;
+        kernels::ThreadPool pool(2);
+        CpuBackend device(pool, kernels::ProductForm(kernels::GemmMode::kF32), std::uint64_t{1} << 24);
+        CpuOperations operations(pool, kernels::ProductForm(kernels::GemmMode::kF32));
+        std::mt19937 random(3);
+        const auto draw = [&](std::int64_t n) {
+            std::vector<float> values;
+            for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(random() >> 8) * 0x1p-23f - 1.0f);
+            return values;
+        };
+        ModelSpec spec;
+        spec.hidden_dim = kDim;
+        spec.norm.eps = 1e-3f;
+        spec.streams = {kStreams, kRank};
+        const std::vector<float> norm = draw(kWidth), down = draw(kRank * kWidth), up = draw(kWidth * kRank),
+                                 inject = draw(kStreams * kWidth);
+        DenseWeights dense;
+        const auto add = [&](TensorRole role, DenseTensor::Kind kind, std::int64_t n_rows,
+                             const std::vector<float>& values) {
+            const std::int64_t n_cols = std::ssize(values) / n_rows;
+            DenseWeight& weight = dense.tensors.emplace_back();
+            weight.what = {role, 0, kind, n_rows, n_cols};
+            if (kind == DenseTensor::Kind::kVector) {
+                weight.values = values;
+            } else {
+                weight.matrix = Matrix(device.memory(), kernels::WeightType::kF32, n_rows, n_cols, "streams");
+                std::memcpy(weight.matrix.memory.data(), values.data(), values.size() * sizeof(float));
+            }
+        };
+        add(TensorRole::kFfnStreamsNorm, DenseTensor::Kind::kVector, kStreams, norm);
+        add(TensorRole::kFfnStreamsDown, DenseTensor::Kind::kMatrix, kRank, down);
+        add(TensorRole::kFfnStreamsUp, DenseTensor::Kind::kMatrix, kWidth, up);
+        add(TensorRole::kFfnStreamsInject, DenseTensor::Kind::kMatrix, kStreams, inject);
+        const DeviceWeights weights(std::move(dense), 1, device, operations);
+
+        const std::vector<float> before = draw(kTokens * kWidth);
+        std::vector<float> streams = before, x = draw(kTokens * kDim), read(kTokens * kDim),
+                           workspace(static_cast<std::size_t>(kTokens * stream_workspace(spec))),
+                           coefficients(static_cast<std::size_t>(kTokens * spec.streams.n_coefficients()));
+        const std::vector<float> output = x;
+        StepContext step{
+            .device = device, .n_tokens = kTokens, .hidden_dim = kDim, .kv = {}, .rotations = {}, .wanted = {}};
+        step.x = x.data();
+        step.workspace = workspace.data();
+        step.streams = streams.data();
+        step.coefficients = coefficients.data();
+        const auto mixer = make_stream_mixer(spec, weights, StreamPart::kNetwork, 0);
+        mixer->read(step, {}, read.data());
+        mixer->write(step);
+
+        const auto sigmoid = [](double value) { return 1 / (1 + std::exp(-value)); };
+        const auto dot = [](const std::vector<float>& matrix, std::int64_t row, const std::vector<double>& vector) {
+            double sum = 0;
+            for (std::size_t i = 0; i < vector.size(); ++i) {
+                sum += double{matrix[static_cast<std::size_t>(row) * vector.size() + i]} * vector[i];
+            }
+            return sum;
+        };
+        std::vector<float> want_read(read.size()), want_streams(streams.size());
+        for (std::int64_t t = 0; t < kTokens; ++t) {
+            std::vector<double> normed, low;
+            for (std::int64_t i = 0; i < kWidth; ++i) {
+                const std::int64_t first = t * kWidth + i / kDim * kDim;
+                double squares = 0;
+                for (std::int64_t d = 0; d < kDim; ++d) {
+                    squares += std::pow(double{before[static_cast<std::size_t>(first + d)]}, 2);
+                }
+                normed.push_back(double{before[static_cast<std::size_t>(t * kWidth + i)]} /
+                                 std::sqrt(squares / kDim + 1e-3) * double{norm[static_cast<std::size_t>(i)]});
+            }
+            for (std::int64_t r = 0; r < kRank; ++r) {
+                const double value = dot(down, r, normed) / kStreams;
+                low.push_back(value * sigmoid(value));
+            }
+            for (std::int64_t i = 0; i < kWidth; ++i) {
+                const std::int64_t at = t * kDim + i % kDim;
+                want_read[static_cast<std::size_t>(at)] +=
+                    static_cast<float>(sigmoid(dot(up, i, low)) * normed[static_cast<std::size_t>(i)] / kStreams);
+                want_streams[static_cast<std::size_t>(t * kWidth + i)] =
+                    static_cast<float>(double{before[static_cast<std::size_t>(t * kWidth + i)]} +
+                                       2 * sigmoid(dot(inject, i / kDim, normed) / kStreams) *
+                                           double{output[static_cast<std::size_t>(at)]});
+            }
+        }
+        QVERIFY(relativeError(read, want_read) <= 1e-6);
+        QVERIFY(relativeError(streams, want_streams) <= 1e-6);
+    }
+
+    // Unequal streams: the division of a prompt into steps changes no bit, and leaving
+    // out the rows without logits only the rounding of the head's product.
+    void unequalStreams_inStepsOfAnyLength_changeNoBit() {
+        const auto tokens = someTokens(30);
+        StreamedModel streamed(QStringLiteral("grouped_f32"), 4, 1);
+        const std::vector<float> expected = streamed.logits(tokens, 30);
+        const std::vector<float> equal = StreamedModel(QStringLiteral("grouped_f32"), 4, {}).logits(tokens, 30);
+        QVERIFY(relativeError(expected, equal) > 1e-2);
+        for (const std::size_t step : {1, 7, 13}) QVERIFY(streamed.logits(tokens, step) == expected);
+        const std::vector<float> last = streamed.last_logits(tokens);
+        QVERIFY(!last.empty());
+        QVERIFY(relativeError(last, std::span(expected).last(last.size())) <= 1e-6);
     }
 };
 

@@ -69,7 +69,7 @@ class TestKvWindow : public QObject {
         QTest::addColumn<QString>("device");
         for (const char* const device : {"cpu", "emulated:rtx-3060"}) {
             for (const char* const model : {"qwen3_moe_window_f32", "sliding_window_f16", "qwen3_5_moe_bf16",
-                                            "qwen3_5_moe_odd_f32", "gemma4_bf16", kMixed}) {
+                                            "qwen3_5_moe_odd_f32", "gemma4_bf16", "deepseek_v4_fp4", kMixed}) {
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
             }
         }

@@ -827,6 +827,72 @@ class TestModelConfig : public QObject {
         QCOMPARE(engine::kv_layout_of(glm, offstage::kernels::KvType::kBf16).groups[1].shape.n_layers, 21);
     }
 
+    // DeepSeek-V4-Flash: two layers have a window alone, of the others every second one
+    // has keys that stand for 4 tokens, with an indexer, the rest keys for 128. What keys
+    // are made of stays in float32 in any cache.
+    void pooled_keys_have_groups_of_their_own() {
+        const ModelSpec flash = engine::parse_synthetic("synthetic:deepseek-v4-flash").spec;
+        QVERIFY(flash.attention_shape(0).window == 128 && flash.layers[0].pooled()->key_tokens == 0);
+        QVERIFY(flash.layers[2].pooled()->key_tokens == 4 && flash.indexer_shape(2).n_heads == 64);
+        QVERIFY(flash.layers[3].pooled()->key_tokens == 128 && flash.indexer_shape(3).n_heads == 0);
+        QCOMPARE(flash.rope(0).theta, 10000.0);
+        QCOMPARE(flash.rope(2).theta, 160000.0);
+        QVERIFY(flash.layers[2].moe()->by_token && !flash.layers[3].moe()->by_token);
+        for (const kernels::KvType type : {kernels::KvType::kF32, kernels::KvType::kBf16}) {
+            const std::int64_t size = type == kernels::KvType::kF32 ? 4 : 2;
+            const engine::KvLayout kv = engine::kv_layout_of(flash, type);
+            QCOMPARE(kv.groups.size(), std::size_t{7});
+            const auto group = [&](const engine::KvLayout::Place& place) { return kv.groups[place.group]; };
+            QVERIFY(group(kv.layers[42]).window == 128 && kv.layers[42].layer == 42);
+            QCOMPARE(group(kv.layers[42]).shape.token_bytes(), 43 * 512 * size);
+            QCOMPARE(group(kv.pooled[2]).shape.token_bytes(), 21 * 512 * size / 4);
+            QCOMPARE(group(kv.indexers[2]).shape.token_bytes(), 21 * 128 * size / 4);
+            QCOMPARE(group(kv.pooled[3]).shape.block_bytes(), 20 * 512 * size);
+            QVERIFY(group(kv.sources[2]).is_exact && group(kv.sources[2]).window == 8);
+            QCOMPARE(group(kv.sources[2]).shape.token_bytes(), 21 * 2 * 2 * 512 * 4);
+            QCOMPARE(group(kv.indexer_sources[2]).shape.token_bytes(), 21 * 2 * 2 * 128 * 4);
+            QCOMPARE(group(kv.sources[3]).window, 128);
+            QCOMPARE(group(kv.sources[3]).shape.token_bytes(), 20 * 2 * 512 * 4);
+        }
+    }
+
+    void pooled_layers_are_read_or_refused_data() {
+        QTest::addColumn<QByteArray>("keys");
+        QTest::addColumn<QString>("expected");  // tokens of a key in each layer, or words of a message
+        const auto row = [](const char* name, const char* keys, const char* expected) {
+            QTest::newRow(name) << QByteArray(keys) << QString::fromLatin1(expected);
+        };
+        row("all kinds", R"("compress_ratios": [0, 4, 128, 0])", "0 4 128");
+        row("too short", R"("compress_ratios": [0, 4])", "\"compress_ratios\"|a number for each of 3");
+        row("none", R"("o_groups": 2)", "\"compress_ratios\"|a number for each of 3");
+        row("another ratio", R"("compress_ratios": [0, 8, 128])", "\"compress_ratios\"|8|0, 4, 128");
+        row("a word", R"("compress_ratios": [0, "4", 128])", "\"compress_ratios\"|\"4\"|0, 4, 128");
+        row("groups", R"("compress_ratios": [0, 4, 128], "o_groups": 3)", "\"num_attention_heads\" is 4|3");
+        row("odd rotation", R"("compress_ratios": [0, 4, 128], "qk_rope_head_dim": 7)", "\"qk_rope_head_dim\" is 7");
+        row("small indexer", R"("compress_ratios": [0, 4, 128], "index_head_dim": 6)", "\"index_head_dim\" is 6|8");
+        row("scoring", R"("scoring_func": "sigmoid", "compress_ratios": [0, 4, 128])", "\"scoring_func\"|sqrtsoftplus");
+    }
+    void pooled_layers_are_read_or_refused() {
+        QFETCH(QByteArray, keys);
+        QFETCH(QString, expected);
+        const std::string config = (R"({"architectures": ["DeepseekV4ForCausalLM"], "hidden_size": 64,
+            "num_hidden_layers": 3, "num_attention_heads": 4, "head_dim": 32, "max_position_embeddings": 64,
+            "vocab_size": 10, )" + QByteArray(keys.contains("qk_rope") ? "" : R"("qk_rope_head_dim": 8, )") +
+                                    QByteArray(keys.contains("o_groups") ? "" : R"("o_groups": 2, )") + keys + "}")
+                                       .toStdString();
+        const auto read = [&] { return engine::parse_model_spec(config, "config.json"); };
+        if (expected.contains(QLatin1Char('|')) || expected.contains(QLatin1Char('"'))) {
+            const auto error = error_of([&] { static_cast<void>(read()); });
+            const bool unsupported =
+                expected.contains(QStringLiteral("0, 4, 128")) || expected.contains(QStringLiteral("scoring"));
+            QCOMPARE(mismatch(error, unsupported ? ErrorKind::kUnsupported : ErrorKind::kInvalidModel, expected), "");
+            return;
+        }
+        QStringList tokens;
+        for (const engine::LayerSpec& layer : read().layers) tokens << QString::number(layer.pooled()->key_tokens);
+        QCOMPARE(tokens.join(QLatin1Char(' ')), expected);
+    }
+
     // MiniMax-M3: three layers attend to all keys; each cached head of the others to 16
     // blocks of 128.
     void minimax_m3_chooses_blocks_for_each_cached_head() {

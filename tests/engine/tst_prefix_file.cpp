@@ -80,10 +80,11 @@ class TestPrefixFile : public QObject {
         QTest::addColumn<QString>("device");
         QTest::addColumn<bool>("int8");
         // Full attention, windows with whole layers, only windows, states of DeltaNet,
-        // Mamba-2 and short convolutions with whole layers, MLA.
-        for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
-                                        "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "granite_hybrid_bf16",
-                                        "lfm2_moe_odd_f32", "deepseek_v3_plain_f32", "glm_moe_dsa_bf16"}) {
+        // Mamba-2 and short convolutions with whole layers, MLA, pooled keys.
+        for (const char* const model :
+             {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32", "qwen3_5_moe_bf16",
+              "qwen3_5_moe_odd_f32", "granite_hybrid_bf16", "lfm2_moe_odd_f32", "deepseek_v3_plain_f32",
+              "glm_moe_dsa_bf16", "deepseek_v4_odd_f32"}) {
             QTest::addRow("%s", model) << QString(model) << QStringLiteral("cpu") << false;
         }
         for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "granite_hybrid_bf16"})

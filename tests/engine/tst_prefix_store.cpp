@@ -78,11 +78,11 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<int>("n_conversations");
         // Grouped attention, windows with whole layers, only windows, states of DeltaNet,
         // Mamba-2 and short convolutions with whole layers, MLA, chunks with whole
-        // layers, an indexer.
+        // layers, an indexer, pooled keys.
         for (const char* const model :
              {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32", "qwen3_5_moe_bf16",
               "qwen3_5_moe_odd_f32", "nemotron_h_odd_f32", "lfm2_moe_odd_f32", "deepseek_v3_plain_f32", "llama4_bf16",
-              "mimo_v2_flash_bf16", "glm_moe_dsa_bf16"}) {
+              "mimo_v2_flash_bf16", "glm_moe_dsa_bf16", "deepseek_v4_odd_f32"}) {
             QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
         }
         for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32", "granite_hybrid_bf16"})

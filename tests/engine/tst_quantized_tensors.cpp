@@ -183,7 +183,7 @@ class TestQuantizedTensors : public QObject {
         for (const char* const name :
              {"grouped_bf16", "qwen3_moe_bf16", "deepseek_v3_bf16", "glm4_moe_bf16", "minimax_m2_bf16",
               "qwen3_5_moe_bf16", "gpt_oss_bf16", "nemotron_h_bf16", "qwen3_vl_moe_bf16", "llama4_bf16",
-              "kimi_k25_bf16", "mimo_v2_flash_bf16", "step3p5_bf16", "glm_moe_dsa_bf16"}) {
+              "kimi_k25_bf16", "mimo_v2_flash_bf16", "step3p5_bf16", "glm_moe_dsa_bf16", "deepseek_v4_odd_f32"}) {
             QTest::newRow(name) << QString::fromLatin1(name);
         }
     }

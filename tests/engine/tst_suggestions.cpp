@@ -78,6 +78,8 @@ class TestSuggestions : public QObject {
         QTest::newRow("deepseek-v2") << 236.0 << 21.0;
         QTest::newRow("deepseek-v3") << 671.0 << 37.0;
         QTest::newRow("deepseek-v3.2") << 672.0 << 37.0;
+        QTest::newRow("deepseek-v4-flash") << 284.0 << 13.0;
+        QTest::newRow("deepseek-v4") << 1600.0 << 49.0;
         QTest::newRow("glm-5") << 744.0 << 40.0;
         QTest::newRow("glm-5.2") << 744.0 << 40.0;
         QTest::newRow("minimax-m3") << 428.0 << 23.0;

@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (AfmoeConfig, AfmoeForCausalLM, DbrxConfig, DbrxForCausalLM, Dots1Config, Dots1ForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, DeepseekV32Config, DeepseekV32ForCausalLM, GlmMoeDsaConfig, GlmMoeDsaForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
+                          DeepseekV3ForCausalLM, DeepseekV32Config, DeepseekV32ForCausalLM, DeepseekV4Config, DeepseekV4ForCausalLM, GlmMoeDsaConfig, GlmMoeDsaForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, ExaoneMoeConfig,
                           ExaoneMoeForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM,
                           Glm4vMoeConfig, Glm4vMoeForConditionalGeneration, Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig,
@@ -55,6 +55,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
            "deepseek_v32": (DeepseekV32Config, DeepseekV32ForCausalLM),
+           "deepseek_v4": (DeepseekV4Config, DeepseekV4ForCausalLM),
            "glm_moe_dsa": (GlmMoeDsaConfig, GlmMoeDsaForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
@@ -111,6 +112,8 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #          tower, which a reader must leave out
 #   mimo   with MiMo-V2-Flash's own keys and names, written once the reference was computed
 #   shares queries, keys and values in FP8, in one matrix of so many machines' shares
+#   ds4    as DeepSeek-V4 is published, whose keys and names transformers changes, written once the reference was
+#          computed; fp4: with experts in blocks of 32 weights of 4 bits with an exponent
 #   step   as Step 3.5 was published, written once the reference was computed
 #   bailing  GLM-4.5's model under the names of Ling 2, whose own code no transformers has: computed before it is renamed
 #   transposed  as Qwen3-VL-MoE is published: the experts' two tensors with inputs before outputs
@@ -242,6 +245,25 @@ CASES = {
                                   mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=96)),
         dict(v4=True, mtp=True, longest=40, prompt=30, without=("mlp_layer_types", "layer_types"),
              extra=dict(scoring_func="sigmoid", topk_method="noaux_tc", num_nextn_predict_layers=1, **DEEPSEEK_EXTRA))),
+    "deepseek_v4_fp4": (
+        "deepseek_v4", torch.bfloat16,
+        dict(hidden_size=32, moe_intermediate_size=32, num_hidden_layers=3, num_attention_heads=4, head_dim=24,
+             num_key_value_heads=1, q_lora_rank=20, qk_rope_head_dim=8, num_experts_per_tok=3, n_routed_experts=6,
+             n_shared_experts=1, sliding_window=10, o_groups=2, o_lora_rank=12, index_n_heads=6, index_head_dim=16,
+             index_topk=9, compress_ratios=[0, 4, 128], num_hash_layers=2, swiglu_limit=1.5, hc_sinkhorn_iters=20,
+             routed_scaling_factor=1.5, max_position_embeddings=1024, rope_theta=1e3, compress_rope_theta=4e3,
+             rope_parameters=dict(rope_type="yarn", factor=16.0, beta_fast=32, beta_slow=1,
+                                  original_max_position_embeddings=64)),
+        dict(ds4=True, fp4=True, longest=150, prompt=120)),
+    "deepseek_v4_odd_f32": (
+        "deepseek_v4", torch.float32,
+        dict(hidden_size=20, moe_intermediate_size=8, num_hidden_layers=3, num_attention_heads=6, head_dim=14,
+             num_key_value_heads=1, q_lora_rank=18, qk_rope_head_dim=6, num_experts_per_tok=2, n_routed_experts=7,
+             n_shared_experts=1, sliding_window=5, o_groups=3, o_lora_rank=10, index_n_heads=5, index_head_dim=10,
+             index_topk=12, compress_ratios=[4, 4, 0], num_hash_layers=1, swiglu_limit=1.0, hc_sinkhorn_iters=3,
+             routed_scaling_factor=2.0, rms_norm_eps=1e-3, hc_eps=1e-2, max_position_embeddings=256, rope_theta=100.0,
+             compress_rope_theta=300.0),
+        dict(ds4=True, longest=100, prompt=90)),
     "glm_moe_dsa_bf16": (
         "glm_moe_dsa", torch.bfloat16,
         dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, q_lora_rank=20,
@@ -726,6 +748,12 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith(("router.scale", "router.per_expert_scale")):
                 weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
                 continue
+            if key.endswith(("_hc.scale", "hc_scale")):
+                weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
+                continue
+            if key.endswith(("_hc.base", "hc_base")):
+                weight.copy_(0.5 * torch.randn_like(weight))
+                continue
             if key.endswith((".mamba.D", ".mixer.D")):
                 weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
                 continue
@@ -755,6 +783,9 @@ def draw_weights(model: torch.nn.Module) -> None:
             fan_in = weight.shape[-2] if transposed else weight.shape[-1]
             weight.copy_(torch.randn_like(weight) * gain / fan_in ** 0.5)
         for key, bias in model.named_buffers():
+            if key.endswith("tid2eid"):
+                n_experts = model.config.n_routed_experts
+                bias.copy_(torch.stack([torch.randperm(n_experts)[:bias.shape[1]] for _ in range(len(bias))]))
             if key.endswith("layer_scalar"):
                 bias.copy_(1.0 + 0.2 * torch.randn_like(bias))
             if key.endswith(CHOICE_BIASES):
@@ -905,6 +936,57 @@ def put_in_shares(folder: pathlib.Path, n: int, fused: bool) -> None:
         (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
+E2M1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def mxfp4_of(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes (rows, columns) and exponents (rows, columns / 32) of a matrix."""
+    blocks = weight.float().unflatten(-1, (-1, 32))
+    exponents = (blocks.abs().amax(-1).clamp_min(1e-30).log2().floor() - 2).clamp(-127, 127)
+    scaled = blocks / 2 ** exponents.unsqueeze(-1)
+    codes = (scaled.abs().unsqueeze(-1) - E2M1).abs().argmin(-1) + 8 * (scaled < 0)
+    return codes.flatten(-2), exponents
+
+
+def round_to_mxfp4(weight: torch.Tensor) -> torch.Tensor:
+    codes, exponents = mxfp4_of(weight)
+    values = E2M1[codes % 8] * torch.where(codes >= 8, -1.0, 1.0)
+    return (values.unflatten(-1, (-1, 32)) * 2 ** exponents.unsqueeze(-1)).flatten(-2).to(weight.dtype)
+
+
+def publish_deepseek_v4(folder: pathlib.Path, fp4: bool) -> None:
+    """Under the published keys and names, with some tensors of the prediction layer, which a reader must leave out."""
+    path, tensors = folder / "model.safetensors", {}
+    for key, value in load_file(path).items():
+        key = key.removeprefix("model.").replace("embed_tokens.", "embed.").replace("hc_head.hc_", "hc_head_")
+        key = key.replace(".attn.norm.", ".attn.kv_norm.")
+        if fp4 and ".ffn.experts." in key:
+            codes, exponents = mxfp4_of(value)
+            tensors[key] = (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8).view(torch.int8).contiguous()
+            tensors[key.replace(".weight", ".scale")] = (exponents + 127).to(torch.uint8).view(torch.float8_e8m0fnu)
+        else:
+            tensors[key] = value
+    config = json.loads((folder / "config.json").read_text())
+    for key in ("mtp.0.enorm.weight", "mtp.0.hnorm.weight", "mtp.0.norm.weight"):
+        tensors[key] = torch.randn(config["hidden_size"]).to(torch.bfloat16)
+    save_file(tensors, path, metadata={"format": "pt"})
+    ratio_of = {"sliding_attention": 0, "compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
+    config["compress_ratios"] = [ratio_of[kind] for kind in config.pop("layer_types")] + [0]
+    config["num_hash_layers"] = sum(kind == "hash_moe" for kind in config.pop("mlp_layer_types"))
+    rope = config.pop("rope_parameters")["compress"]
+    config["rope_scaling"] = {"type": rope.pop("rope_type"), **{key: rope[key] for key in rope if key not in
+                              ("rope_theta", "partial_rotary_factor", "attention_factor")}}
+    if config["rope_scaling"]["type"] == "default":
+        config["rope_scaling"] = None
+    for key in ("compress_rates", "partial_rotary_factor", "num_local_experts"):
+        config.pop(key, None)
+    config.update(num_nextn_predict_layers=1, topk_method="noaux_tc", torch_dtype=config.pop("dtype"),
+                  transformers_version="4.57.1")
+    if fp4:
+        config.update(expert_dtype="fp4")
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def publish_step(folder: pathlib.Path) -> None:
     """The text of Step 3.7 as Step 3.5 was published: by itself, with its own keys, a value for each layer."""
     path = folder / "model.safetensors"
@@ -1031,6 +1113,8 @@ def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chose
     """Smallest gap, over tokens, between what was chosen and the best of what was not; checks `chosen` on the way."""
     if config.model_type in ("granitemoe", "granitemoeshared", "granitemoehybrid", "phimoe", "gpt_oss", "gemma4_text"):
         scores = logits  # of Gemma 4: probabilities
+    elif config.model_type == "deepseek_v4":
+        scores = torch.nn.functional.softplus(logits).sqrt() + bias
     elif config.model_type == "lfm2_moe" and bias is None:
         scores = logits.sigmoid()
     else:
@@ -1138,6 +1222,8 @@ class Recorder:
         for i, (logits, _, experts) in self.routing.items():
             layer = self.layers[i]
             gate = self.gate_of(layer)
+            if hasattr(gate, "tid2eid"):
+                continue  # chosen by the token
             bias = getattr(getattr(gate, "moe_statics", gate), "e_score_correction_bias", None)
             for block in ("mlp", "feed_forward"):
                 if bias is None and hasattr(layer, block):
@@ -1171,8 +1257,10 @@ def attention_entropy(attentions: tuple[torch.Tensor, ...]) -> float:
     """Mean over layers, heads and the later positions, as a share of that of uniform attention."""
     shares = []
     for weights in attentions:
-        for position in range(8, weights.shape[-1]):
-            row = weights[0, :, position, :position + 1].clamp_min(1e-30)
+        for position in range(8, weights.shape[-2]):
+            # DeepSeek-V4 has pooled keys behind the others.
+            seen = position + 1 if weights.shape[-1] == weights.shape[-2] else weights.shape[-1]
+            row = weights[0, :, position, :seen].clamp_min(1e-30)
             shares.append(-(row * row.log()).sum(-1).mean() / math.log(position + 1))
     return float(sum(shares) / len(shares))
 
@@ -1192,10 +1280,13 @@ def run(model, form: dict) -> tuple[dict, dict]:
         entropy, spread = attention_entropy(out.attentions), float(out.logits.std())
         last = model.config.get_text_config().num_hidden_layers - 1
         cases[-1]["routing"] = routing_lists(recorder)
-        cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
+        cases[-1]["residual"] = [numbers(recorder.residual[i][-1].flatten()) for i in range(last + 1)]
         norm = next(getattr(recorder.body, name) for name in ("norm_f", "embedding_norm", "norm")
                     if hasattr(recorder.body, name))
-        cases[-1]["hidden"] = numbers(norm(recorder.residual[last][-1]))
+        hidden = recorder.residual[last][-1]
+        if hasattr(recorder.body, "hc_head"):
+            hidden = recorder.body.hc_head(hidden[None, None])[0, 0]
+        cases[-1]["hidden"] = numbers(norm(hidden))
 
         prompt = form.get("prompt", PROMPT)
         sequence, logit_margin = cases[-1]["tokens"][:prompt], math.inf
@@ -1261,6 +1352,11 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
     for key, value in biases.items():  # stays in float32, as published checkpoints have it
         owner, leaf = key.rsplit(".", 1)
         setattr(model.get_submodule(owner), leaf, value)
+    if form.get("fp4"):
+        with torch.no_grad():
+            for key, value in model.named_parameters():
+                if ".mlp.experts." in key:
+                    value.copy_(round_to_mxfp4(value))
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     if form.get("mtp"):
@@ -1300,6 +1396,8 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         publish_mimo(folder)
     if CASES[name][3].get("shares"):
         put_in_shares(folder, CASES[name][3]["shares"], True)
+    if CASES[name][3].get("ds4"):
+        publish_deepseek_v4(folder, CASES[name][3].get("fp4", False))
     if CASES[name][3].get("step"):
         publish_step(folder)
     if CASES[name][3].get("below"):

@@ -23,7 +23,7 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
           "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
           "llama4_plain_bf16", "mimo_v2_flash_bf16", "kimi_k25_bf16", "step3p5_bf16",
-          "deepseek_v32_bf16", "glm_moe_dsa_bf16", "minimax_m3_bf16", "mimo_v2_5_fp8"]
+          "deepseek_v32_bf16", "glm_moe_dsa_bf16", "minimax_m3_bf16", "mimo_v2_5_fp8", "deepseek_v4_fp4"]
 
 # Of tests/engine/data/prediction, where the files go, too.
 PREDICTING = ["qwen3_next_bf16", "glm4_moe_groups_f32"]

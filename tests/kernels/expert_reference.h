@@ -12,7 +12,7 @@ namespace offstage::kernels::test {
 // One of each activation; the clamped one with its published constants, and with a limit
 // that common values reach.
 inline std::vector<ExpertSpec> all_expert_specs() {
-    std::vector<ExpertSpec> specs(7);
+    std::vector<ExpertSpec> specs(8);
     specs[1].activation = Activation::kGelu;
     specs[2].activation = Activation::kGeluTanh;
     specs[3].activation = specs[4].activation = Activation::kClamped;
@@ -20,7 +20,9 @@ inline std::vector<ExpertSpec> all_expert_specs() {
     specs[4].alpha = 2.5f;
     specs[5].activation = Activation::kSiluCapped;
     specs[5].limit = 0.2f;
-    specs[6].activation = Activation::kReluSquared;
+    specs[6].activation = Activation::kSiluClamped;
+    specs[6].limit = 0.2f;
+    specs[7].activation = Activation::kReluSquared;
     return specs;
 }
 
@@ -40,11 +42,14 @@ inline double gate_in_double(const ExpertSpec& spec, double gate) {
             return std::max(gate, 0.0);
         case Activation::kSiluCapped:
             return std::min(gate / (1 + std::exp(-gate)), double{spec.limit});
+        case Activation::kSiluClamped:
+            gate = std::min(gate, double{spec.limit});
+            break;
     }
     return gate / (1 + std::exp(-gate));
 }
 inline double up_in_double(const ExpertSpec& spec, double up) {
-    if (spec.activation != Activation::kClamped && spec.activation != Activation::kSiluCapped) return up;
+    if (!spec.clamps_up()) return up;
     return std::clamp(up, -double{spec.limit}, double{spec.limit}) + (spec.activation == Activation::kClamped ? 1 : 0);
 }
 inline double activation_in_double(const ExpertSpec& spec, double gate, double up) {

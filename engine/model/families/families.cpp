@@ -14,7 +14,8 @@ constexpr std::array kFamilies = {
     &kDots1,      &kErnie45Moe, &kExaoneMoe,   &kBailingMoe2,      &kGraniteMoeHybrid, &kLfm2Moe,       &kSarvamMoe,
     &kSolarOpen,  &kHunyuanMoe, &kHy3,         &kMistral4,         &kNemotronH,        &kAfmoe,         &kGlm4vMoe,
     &kQwen3VlMoe, &kLlama4,     &kLlama4Text,  &kMimoV2Flash,      &kStep35,           &kStep37,        &kKimiK25,
-    &kKimi25,     &kMistral3,   &kDeepseekV32, &kGlmMoeDsa,        &kMinimaxM3,        &kMinimaxM3Text, &kMimoV2};
+    &kKimi25,     &kMistral3,   &kDeepseekV32, &kGlmMoeDsa,        &kMinimaxM3,        &kMinimaxM3Text, &kMimoV2,
+    &kDeepseekV4};
 
 }  // namespace
 

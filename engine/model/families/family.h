@@ -41,6 +41,8 @@ struct TensorPart {
     bool is_optional = false;        // of a vector: zeros where the checkpoint lacks it
     float factor = 1;                // for a vector's values after that
     bool interleaved_first = false;  // the rows that pair as neighbours are the first ones
+    // A vector of integers (I32, I64), each from 0 to below this; 0: of weights.
+    std::int64_t integers_below = 0;
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
@@ -105,6 +107,7 @@ extern const Family kHy3;
 extern const Family kMistral4;
 extern const Family kDeepseekV32;
 extern const Family kGlmMoeDsa;
+extern const Family kDeepseekV4;
 extern const Family kMinimaxM3;
 extern const Family kMinimaxM3Text;
 extern const Family kGlm4Moe;

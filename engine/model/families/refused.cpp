@@ -17,7 +17,6 @@ struct RefusedFamily {
 };
 
 constexpr std::array kRefused = {
-    RefusedFamily{&messages::hyper_connections, {"DeepseekV4ForCausalLM", "deepseek_v4", "deepseek4"}},
     RefusedFamily{&messages::hyper_connections,
                   {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4exp"}},
     RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},

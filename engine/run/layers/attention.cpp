@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "engine/run/layers/indexer.h"
+#include "engine/run/layers/key_pooling.h"
 
 namespace offstage::engine {
 namespace {
@@ -53,7 +54,7 @@ class GroupedQueryAttention final : public AttentionModule {
         op_.shape = spec.attention_shape(layer);
         op_.shape.sinks = weights.vector(TensorRole::kSinks, layer);
         op_.layer = place_.layer;
-        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation);
+        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation, rotation);
         op_.projections[0] = weights.matrix(TensorRole::kQkv, layer);
         if (op_.projections[0].data == nullptr) {
             op_.projections[0] = weights.matrix(TensorRole::kQuery, layer);
@@ -107,11 +108,11 @@ class GroupedQueryAttention final : public AttentionModule {
         op.normalised = step.normalised;
         op.qkv = pieces.take(op.shape.qkv_width());
         op.attended = pieces.take(op.shape.output_width());
-        op.projected = pieces.take(norm.dim);
+        op.projected = pieces.take(op.dim());
         if (op.output_gate.data != nullptr) op.gate = pieces.take(op.output_gate.n_rows);
         if (op.shape.top_k > 0) op.chosen = step.chosen;
         if (indexer_) {
-            step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+            step.normalise(norm);
             indexer_->run(step, step.normalised, pieces);
         }
         if (turns_first_) {
@@ -209,7 +210,7 @@ class LatentAttention final : public AttentionModule {
           value_up_(weights.matrix(TensorRole::kValueUp, layer)),
           output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
           output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {
-        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation);
+        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation, rotation);
     }
 
     static std::int64_t workspace(const ModelSpec& spec, const LatentSpec& a) {
@@ -230,7 +231,7 @@ class LatentAttention final : public AttentionModule {
     void run(const StepContext& step, const NormWeights& norm) const override {
         Backend& device = step.device;
         const std::int64_t n = step.n_tokens;
-        device.submit(ops::Norm{norm, step.x, n, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const query_down = pieces.take(spec_.query_rank);
         float* const q = pieces.take(spec_.n_heads * spec_.query_dim());
@@ -334,6 +335,139 @@ class LatentAttention final : public AttentionModule {
     std::optional<Indexer> indexer_;
 };
 
+// ---------------------------------------------------------------- pooled keys (DeepSeek-V4, section 2.3)
+
+class PooledAttention final : public AttentionModule {
+  public:
+    PooledAttention(const ModelSpec& spec, const PooledSpec& attention, const DeviceWeights& weights,
+                    std::int64_t layer, const KvLayout& layout, std::size_t rotation, std::size_t pooled_rotation)
+        : place_(layout.layers[static_cast<std::size_t>(layer)]),
+          pooled_(layout.pooled[static_cast<std::size_t>(layer)]),
+          rotation_(rotation),
+          spec_(attention),
+          shape_(spec.attention_shape(layer)),
+          hidden_dim_(spec.hidden_dim),
+          rule_(output_rule(spec, weights, layer)),
+          query_down_(weights.matrix(TensorRole::kQueryDown, layer)),
+          query_down_norm_(norm_of(weights.vector(TensorRole::kQueryDownNorm, layer), attention.query_rank)),
+          query_up_(weights.matrix(TensorRole::kQueryUp, layer)),
+          key_(weights.matrix(TensorRole::kLatentDown, layer)),
+          key_norm_(norm_of(weights.vector(TensorRole::kLatentNorm, layer), attention.head_dim)),
+          output_down_(weights.matrix(TensorRole::kOutputDown, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {
+        shape_.sinks = weights.vector(TensorRole::kSinks, layer);
+        if (attention.key_tokens > 0) pooling_.emplace(spec, weights, layer, layout, pooled_rotation, false);
+        if (attention.indexer.is_own()) indexer_.emplace(spec, weights, layer, layout, rotation, pooled_rotation);
+    }
+
+    static std::int64_t workspace(const ModelSpec& spec, const PooledSpec& a) {
+        std::int64_t floats = Indexer::workspace(a.indexer) + KeyPooling::workspace(a, a.head_dim);
+        if (a.indexer.is_own()) floats += KeyPooling::workspace(a, a.indexer.head_dim);
+        for (const std::int64_t width : {a.query_rank, a.n_heads * a.head_dim, a.head_dim, a.n_heads * a.head_dim,
+                                         a.n_output_groups * a.output_rank, spec.hidden_dim}) {
+            floats += WorkspacePieces::rounded(width);
+        }
+        return floats;
+    }
+
+    void run(const StepContext& step, const NormWeights& norm) const override {
+        Backend& device = step.device;
+        const std::int64_t n = step.n_tokens;
+        step.normalise(norm);
+        WorkspacePieces pieces(step);
+        float* const query_down = pieces.take(spec_.query_rank);
+        float* const queries = pieces.take(shape_.query_width());
+        float* const key = pieces.take(spec_.head_dim);
+        float* const attended = pieces.take(shape_.output_width());
+        float* const values = pieces.take(output_down_.n_rows);
+        float* const projected = pieces.take(hidden_dim_);
+
+        device.submit(ops::Multiply{query_down_, step.normalised, n, query_down});
+        device.submit(ops::NormPieces{query_down_norm_, n, spec_.query_rank, 1, query_down});
+        device.submit(ops::Multiply{query_up_, query_down, n, queries});
+        device.submit(
+            ops::NormPieces{norm_of(nullptr, spec_.head_dim), n, shape_.query_width(), spec_.n_heads, queries});
+        device.submit(rotated(step, spec_.n_heads, queries, false));
+        device.submit(ops::Multiply{key_, step.normalised, n, key});
+        device.submit(ops::NormPieces{key_norm_, n, spec_.head_dim, 1, key});
+        device.submit(rotated(step, 1, key, false));
+        const KvStep& kv = step.kv[place_.group];
+        kernels::AttentionShape stored = shape_;
+        stored.n_heads = stored.rotary_dim = 0;  // as it is
+        device.submit(ops::RotateAndStoreLatent{
+            .layer = place_.layer, .shape = stored, .segments = kv.segments, .latent = key, .kv = kv.shape});
+        if (pooling_) pooling_->run(step, pieces);
+        if (indexer_) indexer_->run(step, query_down, pieces);
+        attend(step, queries, attended);
+        device.submit(rotated(step, spec_.n_heads, attended, true));
+        const std::int64_t group_width = shape_.output_width() / spec_.n_output_groups;
+        device.submit(ops::MultiplyHeads{.weight = output_down_,
+                                         .n_heads = spec_.n_output_groups,
+                                         .x = attended,
+                                         .x_stride = shape_.output_width(),
+                                         .x_head_stride = group_width,
+                                         .n = n,
+                                         .y = values,
+                                         .y_stride = output_down_.n_rows,
+                                         .y_head_stride = spec_.output_rank});
+        add_output(step, output_, nullptr, values, projected, rule_);
+    }
+
+  private:
+    NormWeights norm_of(const float* weight, std::int64_t dim) const {
+        return {kernels::NormKind::kRms, weight, nullptr, dim, spec_.norm_eps};
+    }
+
+    ops::RotatePairs rotated(const StepContext& step, std::int64_t n_heads, float* x, bool back) const {
+        const Rotation& rotation = step.rotations[rotation_];
+        return {
+            step.n_tokens, n_heads, spec_.head_dim, shape_.rotary_first, shape_.rotary_dim, rotation.cos, rotation.sin,
+            back,          x};
+    }
+
+    void attend(const StepContext& step, const float* queries, float* attended) const {
+        const KvStep& kv = step.kv[place_.group];
+        if (!pooling_) {
+            step.device.submit(ops::Attend{.layer = place_.layer,
+                                           .shape = shape_,
+                                           .segments = kv.segments,
+                                           .queries = queries,
+                                           .query_stride = shape_.query_width(),
+                                           .kv = kv.shape,
+                                           .out = attended});
+            return;
+        }
+        const KvStep& pooled = step.kv[pooled_.group];
+        step.device.submit(ops::AttendPooled{.layer = place_.layer,
+                                             .shape = shape_,
+                                             .segments = kv.segments,
+                                             .kv = kv.shape,
+                                             .pooled_layer = pooled_.layer,
+                                             .pooled_segments = pooled.segments,
+                                             .pooled = pooled.shape,
+                                             .queries = queries,
+                                             .out = attended,
+                                             .chosen = step.chosen});
+    }
+
+    const KvLayout::Place place_;
+    const KvLayout::Place pooled_;
+    const std::size_t rotation_;
+    const PooledSpec& spec_;
+    kernels::AttentionShape shape_;
+    const std::int64_t hidden_dim_;
+    const OutputRule rule_;
+    const kernels::WeightView query_down_;
+    const NormWeights query_down_norm_;
+    const kernels::WeightView query_up_;
+    const kernels::WeightView key_;
+    const NormWeights key_norm_;
+    const kernels::WeightView output_down_;
+    const kernels::WeightView output_;
+    std::optional<KeyPooling> pooling_;
+    std::optional<Indexer> indexer_;
+};
+
 // ---------------------------------------------------------------- gated DeltaNet
 
 class DeltaNet final : public AttentionModule {
@@ -365,7 +499,7 @@ class DeltaNet final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const qkv = pieces.take(shape_.qkv_width());
         float* const gate = pieces.take(shape_.output_width());
@@ -431,7 +565,7 @@ class Mamba2 final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const xbc = pieces.take(shape_.row_width());
         float* const gate = pieces.take(shape_.output_width());
@@ -486,7 +620,7 @@ class ShortConvolution final : public AttentionModule {
     }
 
     void run(const StepContext& step, const NormWeights& norm) const override {
-        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        step.normalise(norm);
         WorkspacePieces pieces(step);
         float* const bcx = pieces.take(3 * shape_.n_channels);
         float* const values = pieces.take(shape_.n_channels);
@@ -513,12 +647,16 @@ class ShortConvolution final : public AttentionModule {
 }  // namespace
 
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                const KvLayout& layout, std::size_t rotation) {
+                                                const KvLayout& layout, std::size_t rotation,
+                                                std::size_t pooled_rotation) {
     const KvLayout::Place place = layout.layers[static_cast<std::size_t>(layer)];
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
     if (std::holds_alternative<NoAttentionSpec>(attention)) return nullptr;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return std::make_unique<LatentAttention>(spec, *latent, weights, layer, layout, rotation);
+    }
+    if (const auto* const pooled = std::get_if<PooledSpec>(&attention)) {
+        return std::make_unique<PooledAttention>(spec, *pooled, weights, layer, layout, rotation, pooled_rotation);
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return std::make_unique<DeltaNet>(spec, *delta_net, weights, layer, place);
@@ -538,6 +676,9 @@ std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {
     if (std::holds_alternative<NoAttentionSpec>(attention)) return 0;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return LatentAttention::workspace(spec, *latent);
+    }
+    if (const auto* const pooled = std::get_if<PooledSpec>(&attention)) {
+        return PooledAttention::workspace(spec, *pooled);
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return DeltaNet::workspace(spec, delta_net->shape());

@@ -11,10 +11,11 @@
 namespace offstage::engine {
 
 // The module for a layer's AttentionSpec, with its keys and values where the layout has
-// them and the positions StepContext::rotations[rotation]; nullptr for NoAttentionSpec.
-// The spec must outlive it.
+// them and the positions StepContext::rotations[rotation], those of its pooled keys at
+// pooled_rotation; nullptr for NoAttentionSpec. The spec must outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                const KvLayout& layout, std::size_t rotation);
+                                                const KvLayout& layout, std::size_t rotation,
+                                                std::size_t pooled_rotation);
 // Floats of workspace for one token.
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer);
 

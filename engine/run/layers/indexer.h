@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "engine/model/kv_layout.h"
 #include "engine/run/device_weights.h"
+#include "engine/run/layers/key_pooling.h"
 #include "engine/run/layers/step_context.h"
 
 namespace offstage::engine {
@@ -12,9 +14,9 @@ namespace offstage::engine {
 // The indexer of one layer (IndexerSpec), with its keys where the layout has them.
 class Indexer {
   public:
-    // The layer must have an indexer of its own.
+    // The layer must have an indexer of its own. pooled_rotation: if its keys are pooled.
     Indexer(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer, const KvLayout& layout,
-            std::size_t rotation);
+            std::size_t rotation, std::size_t pooled_rotation);
     // Floats of workspace for one token.
     static std::int64_t workspace(const IndexerSpec& indexer);
 
@@ -24,6 +26,8 @@ class Indexer {
     void run(const StepContext& step, const float* query_input, WorkspacePieces& pieces) const;
 
   private:
+    void store_key(const StepContext& step, float* queries, WorkspacePieces& pieces) const;
+
     const KvLayout::Place place_;
     const std::size_t rotation_;
     const kernels::AttentionShape shape_;
@@ -32,6 +36,7 @@ class Indexer {
     const kernels::WeightView weights_;  // without data: each head chooses
     NormWeights query_norm_;             // without a dimension: there is none
     NormWeights key_norm_;
+    std::optional<KeyPooling> pooling_;
 };
 
 }  // namespace offstage::engine

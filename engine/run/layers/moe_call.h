@@ -28,9 +28,7 @@ struct MoeCall {
     std::int32_t* routing;
     std::int64_t routing_stride;
 
-    void normalise() const {
-        if (norm.dim > 0) step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
-    }
+    void normalise() const { step.normalise(norm); }
     // What the experts read, once weigh_inputs() was submitted.
     const float* expert_inputs() const { return router.weighs_inputs ? step.further : step.normalised; }
     // Behind the router, whose weights these are.

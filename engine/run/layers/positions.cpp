@@ -8,15 +8,20 @@
 namespace offstage::engine {
 namespace {
 
-// The different ones, in the order of their first layers.
-std::vector<const RopeSpec*> kinds_of(const ModelSpec& spec, std::vector<std::size_t>* layers) {
+// The different ones, in the order of their first layers; pooled: of pooled keys.
+std::vector<const RopeSpec*> kinds_of(const ModelSpec& spec, std::vector<std::size_t>* layers,
+                                      std::vector<std::size_t>* pooled) {
     std::vector<const RopeSpec*> kinds;
-    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
-        const RopeSpec& rope = spec.rope(l);
+    const auto add = [&](const RopeSpec& rope, std::vector<std::size_t>* numbers) {
         const auto found =
             std::find_if(kinds.begin(), kinds.end(), [&](const RopeSpec* known) { return *known == rope; });
-        if (layers != nullptr) layers->push_back(as_size(found - kinds.begin()));
+        if (numbers != nullptr) numbers->push_back(as_size(found - kinds.begin()));
         if (found == kinds.end()) kinds.push_back(&rope);
+    };
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        add(spec.rope(l), layers);
+        const PooledSpec* const own = spec.layers[as_size(l)].pooled();
+        add(own != nullptr && own->key_tokens > 0 ? own->pooled_rope : spec.rope(l), pooled);
     }
     return kinds;
 }
@@ -43,13 +48,14 @@ std::vector<float> stretched_frequencies(const RopeSpec& rope, std::int64_t end)
 }  // namespace
 
 Positions::Positions(const ModelSpec& spec, std::int64_t context) {
-    for (const RopeSpec* rope : kinds_of(spec, &layers_)) {
+    for (const RopeSpec* rope : kinds_of(spec, &layers_, &pooled_)) {
         const bool is_long = rope->is_long(context);
         const std::vector<double>& scales = is_long ? rope->long_frequency_scale : rope->frequency_scale;
         Kind kind;
         kind.amplitude = static_cast<float>(is_long ? rope->long_amplitude : rope->amplitude);
         kind.inverse_frequencies = inverse_frequencies(*rope, rope->theta, scales);
         if (rope->dynamic_context > 0) kind.dynamic = rope;
+        kind.unit = rope->unit;
         kinds_.push_back(std::move(kind));
     }
     places_.resize(kinds_.size());
@@ -57,7 +63,7 @@ Positions::Positions(const ModelSpec& spec, std::int64_t context) {
 
 std::int64_t Positions::floats_per_token(const ModelSpec& spec) {
     std::int64_t floats = 0;
-    for (const RopeSpec* rope : kinds_of(spec, nullptr)) floats += rope->dim;
+    for (const RopeSpec* rope : kinds_of(spec, nullptr, nullptr)) floats += rope->dim;
     return floats;
 }
 
@@ -73,7 +79,7 @@ void Positions::fill(std::int64_t past, std::int64_t n_tokens, std::int64_t firs
         const std::vector<float>& frequencies = stretched ? own : kind.inverse_frequencies;
         for (std::int64_t t = 0; t < n_tokens; ++t) {
             for (std::int64_t i = 0; i < half; ++i) {
-                const float angle = static_cast<float>(past + t) * frequencies[as_size(i)];
+                const float angle = static_cast<float>((past + t) / kind.unit * kind.unit) * frequencies[as_size(i)];
                 cos[t * half + i] = std::cos(angle) * kind.amplitude;
                 sin[t * half + i] = std::sin(angle) * kind.amplitude;
             }

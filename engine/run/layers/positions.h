@@ -20,6 +20,8 @@ class Positions {
 
     // A layer's kind: an index of StepContext::rotations.
     std::size_t kind_of(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)]; }
+    // That of its pooled keys (PooledSpec), if it has any.
+    std::size_t pooled_kind_of(std::int64_t layer) const { return pooled_[static_cast<std::size_t>(layer)]; }
     // For all kinds, for one token.
     static std::int64_t floats_per_token(const ModelSpec& spec);
 
@@ -34,11 +36,12 @@ class Positions {
     struct Kind {
         std::vector<float> inverse_frequencies;  // (rotary_dim / 2)
         float amplitude = 1;
+        std::int64_t unit = 1;
         const RopeSpec* dynamic = nullptr;  // set where they depend on the step (RopeSpec::dynamic_context)
         std::int64_t half() const { return static_cast<std::int64_t>(inverse_frequencies.size()); }
     };
     std::vector<Kind> kinds_;
-    std::vector<std::size_t> layers_;
+    std::vector<std::size_t> layers_, pooled_;
     std::vector<Rotation> places_;
 };
 

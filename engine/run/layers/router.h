@@ -15,6 +15,11 @@ struct RouterWeights {
     NormWeights norm;            // of its input; without weights it reads the experts' input
     bool weighs_inputs = false;  // MoeSpec::weighs_inputs
 
+    kernels::RouterArrays arrays_in(const StepContext& step) const {
+        kernels::RouterArrays own = arrays;
+        own.tokens = step.tokens;
+        return own;
+    }
     // The router's input in this step; valid until StepContext::further is overwritten.
     const float* input(const StepContext& step) const {
         if (norm.weight == nullptr) return step.normalised;
@@ -29,7 +34,8 @@ inline RouterWeights router_of(const ModelSpec& spec, const DeviceWeights& weigh
     const MoeSpec& moe = *spec.layers[static_cast<std::size_t>(layer)].moe();
     return {moe.router,
             {weights.vector(TensorRole::kRouter, layer), weights.vector(TensorRole::kSelectionBias, layer),
-             weights.vector(TensorRole::kExpertScale, layer)},
+             weights.vector(TensorRole::kExpertScale, layer), weights.vector(TensorRole::kExpertsByToken, layer),
+             moe.router.n_active},
             rms_norm_of(spec, weights, TensorRole::kRouterNorm, layer),
             moe.weighs_inputs};
 }

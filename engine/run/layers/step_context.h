@@ -51,16 +51,28 @@ struct StepContext {
     // (n_tokens, AttentionShape::choice_width()), in models with an indexer: what the
     // last one chose for the rows that see more keys than that. Otherwise nullptr.
     std::int32_t* chosen = nullptr;
+    // With hyper-connections (StreamsSpec): the residual streams, (n_tokens, n,
+    // hidden_dim), and what a part keeps of itself between reading and writing them,
+    // (n_tokens, n_coefficients()); x is the part's output then. Otherwise nullptr.
+    float* streams = nullptr;
+    float* coefficients = nullptr;
+    const TokenId* tokens = nullptr;  // (n_tokens)
+
+    // Makes `normalised`, a module's input, of x; without a dimension: it is there.
+    void normalise(const NormWeights& norm) const {
+        if (norm.dim > 0) device.submit(ops::Norm{norm, x, n_tokens, normalised});
+    }
 
     // The same step with these tokens only, for computations on single tokens: norms and
     // networks.
-    StepContext only(const TokenRange& tokens) const {
+    StepContext only(const TokenRange& range) const {
         StepContext step = *this;
-        step.n_tokens = tokens.n;
-        step.x += tokens.first * hidden_dim;
-        step.normalised += tokens.first * hidden_dim;
-        step.workspace += tokens.first * workspace_width(hidden_dim);
-        if (further != nullptr) step.further += tokens.first * hidden_dim;
+        step.n_tokens = range.n;
+        step.x += range.first * hidden_dim;
+        step.normalised += range.first * hidden_dim;
+        step.workspace += range.first * workspace_width(hidden_dim);
+        if (further != nullptr) step.further += range.first * hidden_dim;
+        if (tokens != nullptr) step.tokens += range.first;
         step.wanted = {};
         return step;
     }
@@ -104,7 +116,8 @@ inline NormWeights rms_norm_of(const ModelSpec& spec, const DeviceWeights& weigh
     return {kernels::NormKind::kRms, weights.vector(role, layer), nullptr, spec.hidden_dim, spec.norm.eps};
 }
 
-// Attention of one layer: x += output(attention(norm(x))).
+// Attention of one layer: x += output(attention(norm(x))). A norm without a dimension:
+// StepContext::normalised has the input.
 class AttentionModule {
   public:
     virtual ~AttentionModule() = default;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/backend_parity.h"
@@ -369,9 +371,9 @@ std::vector<std::int32_t> key_choice_of(const AttentionShape& shape, const float
 
 // weight: of all heads; 0: any.
 void check_key_choice(Backend& backend, AttentionShape shape, kernels::KvType type, float weight,
-                      const std::vector<TestSequences::Length>& lengths) {
+                      const std::vector<TestSequences::Length>& lengths, std::int64_t key_tokens = 1) {
     constexpr std::int64_t kLayer = 1;
-    const TestSequences sequences(backend, shape, lengths, 2, TestSequences::Blocks::kEverywhere, type);
+    const TestSequences sequences(backend, shape, lengths, 2, TestSequences::Blocks::kEverywhere, type, key_tokens);
     const std::int64_t n = sequences.n_rows();
     const OnDevice<float> queries(backend, random_floats(n * shape.query_width(), 12));
     std::vector<float> weights = weight != 0 ? filled(n * shape.n_heads, weight) : random_floats(n * shape.n_heads, 13);
@@ -385,17 +387,18 @@ void check_key_choice(Backend& backend, AttentionShape shape, kernels::KvType ty
     std::vector<std::int32_t> want = chosen.host();
     for (const AttentionSegment& segment : sequences.segments()) {
         std::vector<std::vector<float>> keys;
-        for (std::int64_t key = 0; key < segment.past + segment.n_tokens; ++key) {
+        for (std::int64_t key = 0; key < (segment.past + segment.n_tokens) / key_tokens; ++key) {
             keys.push_back(sequences.row(kLayer, 0, 0, segment, key));
         }
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
             const std::int64_t row = segment.first_row + t;
-            if (segment.past + t + 1 <= shape.top_k) continue;  // nothing is written
+            const std::int64_t n_keys = (segment.past + t + 1) / key_tokens;
+            if (n_keys <= shape.top_k) continue;  // nothing is written
             for (std::int64_t c = 0; c < shape.n_choices; ++c) {
                 const auto choice =
                     key_choice_of(shape, queries.host().data() + row * shape.query_width() + c * shape.key_dim,
-                                  by_head ? nullptr : weights.data() + row * shape.n_heads, keys, segment.past + t + 1);
-                QCOMPARE(std::ssize(choice), shape.n_chosen(segment.past + t + 1));
+                                  by_head ? nullptr : weights.data() + row * shape.n_heads, keys, n_keys);
+                QCOMPARE(std::ssize(choice), shape.n_chosen(n_keys));
                 std::copy(choice.begin(), choice.end(), want.begin() + (row * shape.n_choices + c) * shape.top_k);
             }
         }
@@ -434,6 +437,228 @@ void check_choose_keys(Backend& backend, const Promise&) {
         for (const auto& lengths : attention_steps()) {
             check_key_choice(backend, shape, static_cast<kernels::KvType>(n_cases++ % 3), weight, lengths);
             if (QTest::currentTestFailed()) return;
+        }
+    }
+    AttentionShape pooled;
+    pooled.n_heads = 9;
+    pooled.n_kv_heads = 1;
+    pooled.key_dim = 24;
+    pooled.values_in_keys = true;
+    for (const auto& [key_tokens, top_k, past] :
+         {std::tuple<std::int64_t, std::int64_t, std::int64_t>{4, 7, 90}, {4, 300, 2300}, {128, 2, 500}, {16, 3, 70}}) {
+        pooled.top_k = top_k;
+        const std::vector<TestSequences::Length> lengths = {{past, 1}, {0, 70}, {past - 5, 40}, {63, 2}};
+        check_key_choice(backend, pooled, static_cast<kernels::KvType>(n_cases++ % 3), 0, lengths, key_tokens);
+        if (QTest::currentTestFailed()) return;
+    }
+}
+
+// Pairs of neighbours, forward and back.
+void check_rotate_pairs(Backend& backend, const Promise&) {
+    constexpr std::int64_t kRows = 5, kHeads = 3, kDim = 14, kFirst = 6, kRotated = 8;
+    for (const bool back : {false, true}) {
+        const OnDevice<float> x(backend, random_floats(kRows * kHeads * kDim, 9));
+        const OnDevice<float> cos(backend, random_floats(kRows * kRotated / 2, 10));
+        const OnDevice<float> sin(backend, random_floats(kRows * kRotated / 2, 11));
+        backend.submit(ops::RotatePairs{kRows, kHeads, kDim, kFirst, kRotated, cos.data(), sin.data(), back, x.data()});
+        std::vector<Expected> want(x.host().size());
+        for (std::size_t i = 0; i < want.size(); ++i) {
+            const auto at = static_cast<std::int64_t>(i);
+            const std::int64_t place = at % kDim - kFirst;
+            if (place < 0 || place >= kRotated) {
+                want[i].add(double{x.host()[i]});
+                continue;
+            }
+            const auto angle = static_cast<std::size_t>(at / (kHeads * kDim) * kRotated / 2 + place / 2);
+            const double other = double{x.host()[place % 2 == 0 ? i + 1 : i - 1]};
+            want[i].add(double{x.host()[i]} * double{cos.host()[angle]});
+            want[i].add(((place % 2 == 0) == back ? 1 : -1) * other * double{sin.host()[angle]});
+        }
+        PARITY_VERIFY(mismatch(x.download(), want, 1e-6));
+    }
+}
+
+struct PooledCase {
+    std::int64_t key_tokens, key_dim, n_parts;
+    kernels::KvType type;
+};
+const PooledCase kPooledCases[] = {{4, 24, 2, kernels::KvType::kF32},
+                                   {128, 40, 1, kernels::KvType::kF32},
+                                   {4, 512, 2, kernels::KvType::kBf16},
+                                   {16, 10, 1, kernels::KvType::kInt8}};
+const std::vector<TestSequences::Length> kPooledSteps[] = {
+    {{0, 1}}, {{3, 1}}, {{126, 2}}, {{0, 300}}, {{200, 3}, {64, 64}}};
+
+// A pooled key by its contract, from rows of values and scores as they are now.
+std::vector<double> pooled_key_of(const ops::PoolKeys& op, const std::vector<std::vector<float>>& values,
+                                  const std::vector<std::vector<float>>& scores, std::int64_t number,
+                                  const std::vector<float>& norm, const float* cos, const float* sin) {
+    const std::int64_t dim = op.pooled.key_dim, n = op.pooled.key_tokens;
+    std::vector<double> key;
+    for (std::int64_t c = 0; c < dim; ++c) {
+        double sum = 0, value = 0;
+        for (std::int64_t i = op.n_parts() > 1 && number > 0 ? -n : 0; i < n; ++i) {
+            const auto token = static_cast<std::size_t>(number * n + i);
+            const auto at = static_cast<std::size_t>(op.n_parts() > 1 && i >= 0 ? dim + c : c);
+            const double share = std::exp(double{scores[token][at]});
+            sum += share;
+            value += share * double{values[token][at]};
+        }
+        key.push_back(value / sum);
+    }
+    double squares = 0;
+    for (const double value : key) squares += value * value;
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(dim) + double{op.norm.eps});
+    for (std::size_t c = 0; c < key.size(); ++c) key[c] *= factor * double{norm[c]};
+    for (std::int64_t i = 0; i < op.rotary_dim / 2; ++i) {
+        double& first = key[static_cast<std::size_t>(dim - op.rotary_dim + 2 * i)];
+        double& second = key[static_cast<std::size_t>(dim - op.rotary_dim + 2 * i + 1)];
+        const double x = first, y = second;
+        first = x * double{cos[i]} - y * double{sin[i]};
+        second = y * double{cos[i]} + x * double{sin[i]};
+    }
+    return key;
+}
+
+void check_pool_keys_of(Backend& backend, const PooledCase& one, const std::vector<TestSequences::Length>& lengths) {
+    constexpr std::int64_t kLayer = 1, kRotated = 6;
+    const std::int64_t width = one.n_parts * one.key_dim;
+    AttentionShape sources_shape, pooled_shape;
+    sources_shape.n_kv_heads = pooled_shape.n_kv_heads = 1;
+    sources_shape.key_dim = sources_shape.value_dim = width;
+    pooled_shape.key_dim = one.key_dim;
+    pooled_shape.values_in_keys = true;
+    const TestSequences sources(backend, sources_shape, lengths, 2);
+    const TestSequences pooled(backend, pooled_shape, lengths, 2, TestSequences::Blocks::kEverywhere, one.type,
+                               one.key_tokens);
+    const std::int64_t n = sources.n_rows();
+    const OnDevice<float> values(backend, random_floats(n * width, 3));
+    const OnDevice<float> scores(backend, random_floats(n * width, 4));
+    const OnDevice<float> bias(backend, random_floats(one.key_tokens * width, 5));
+    const OnDevice<float> norm(backend, random_floats(one.key_dim, 6));
+    const OnDevice<float> cos(backend, random_floats(n * kRotated / 2, 10));
+    const OnDevice<float> sin(backend, random_floats(n * kRotated / 2, 11));
+    const ops::PoolKeys op{.layer = kLayer,
+                           .segments = sources.segments(),
+                           .sources = sources.shape(),
+                           .pooled_layer = kLayer,
+                           .pooled_segments = pooled.segments(),
+                           .pooled = pooled.shape(),
+                           .values = values.data(),
+                           .scores = scores.data(),
+                           .position_bias = bias.data(),
+                           .norm = {kernels::NormKind::kRms, norm.data(), nullptr, one.key_dim, 1e-3f},
+                           .rotary_dim = kRotated,
+                           .cos = cos.data(),
+                           .sin = sin.data()};
+    backend.submit(op);
+    const std::vector<std::byte> got = pooled.contents();
+    std::vector<std::byte> untouched = pooled.made();
+    const auto& segments = sources.segments();
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        const AttentionSegment& segment = segments[s];
+        std::vector<std::vector<float>> all_values, all_scores;
+        for (std::int64_t token = 0; token < segment.past + segment.n_tokens; ++token) {
+            all_values.push_back(sources.row(kLayer, 0, 0, segment, token));
+            all_scores.push_back(sources.row(kLayer, 1, 0, segment, token));
+            const std::int64_t row = (segment.first_row + token - segment.past) * width;
+            for (std::int64_t i = 0; token >= segment.past && i < width; ++i) {
+                const auto c = static_cast<std::size_t>(i), at = static_cast<std::size_t>(row + i);
+                all_values.back()[c] = values.host()[at];
+                all_scores.back()[c] =
+                    scores.host()[at] + bias.host()[static_cast<std::size_t>(token % one.key_tokens * width + i)];
+            }
+        }
+        for (std::int64_t key = op.first_key(segment); key < op.end_key(segment); ++key) {
+            const std::int64_t row = segment.first_row + (key + 1) * one.key_tokens - 1 - segment.past;
+            const std::vector<double> want =
+                pooled_key_of(op, all_values, all_scores, key, norm.host(), cos.host().data() + row * kRotated / 2,
+                              sin.host().data() + row * kRotated / 2);
+            const std::size_t place = pooled.place(kLayer, 0, 0, pooled.segments()[s], key);
+            std::vector<float> stored(want.size());
+            kernels::load_kv_row(got.data() + place, one.key_dim, one.type, stored.data());
+            const double tolerance = one.type == kernels::KvType::kF32 ? 1e-5 : 0.03;
+            for (std::size_t c = 0; c < want.size(); ++c) {
+                QVERIFY2(std::abs(double{stored[c]} - want[c]) <= tolerance * (1 + std::abs(want[c])),
+                         qPrintable(QStringLiteral("key %1, value %2").arg(key).arg(c)));
+            }
+            const auto first = got.begin() + static_cast<std::ptrdiff_t>(place);
+            std::copy(first, first + pooled.shape().key_stride(),
+                      untouched.begin() + static_cast<std::ptrdiff_t>(place));
+        }
+    }
+    QVERIFY(same_bits<std::byte>(got, untouched));
+}
+
+void check_pool_keys(Backend& backend, const Promise&) {
+    for (const PooledCase& one : kPooledCases) {
+        for (const auto& lengths : kPooledSteps) {
+            check_pool_keys_of(backend, one, lengths);
+            if (QTest::currentTestFailed()) return;
+        }
+    }
+}
+
+// A window beside pooled keys: all of them, or some.
+void check_attend_pooled(Backend& backend, const Promise&) {
+    constexpr std::int64_t kLayer = 1, kPooledLayer = 0;
+    for (const PooledCase& one : kPooledCases) {
+        for (const auto& lengths : kPooledSteps) {
+            AttentionShape shape = latent_attention(9, one.key_dim - 6, 6);
+            shape.value_dim = one.key_dim;
+            shape.window = 70;
+            shape.top_k = one.n_parts > 1 ? 20 : 0;
+            const OnDevice<float> sinks(backend, random_floats(shape.n_heads, 13, 4.0f));
+            shape.sinks = sinks.data();
+            const TestSequences near(backend, shape, lengths, 2, TestSequences::Blocks::kEverywhere, one.type);
+            AttentionShape whole = shape;  // of pooled keys all blocks are there
+            whole.window = 0;
+            const TestSequences pooled(backend, whole, lengths, 1, TestSequences::Blocks::kEverywhere, one.type,
+                                       one.key_tokens);
+            const std::int64_t n = near.n_rows();
+            const OnDevice<float> queries(backend, random_floats(n * shape.query_width(), 12, 2.0f));
+            const OnDevice<float> out(backend, filled(n * shape.output_width(), NAN));
+            std::vector<std::int32_t> listed(static_cast<std::size_t>(std::max<std::int64_t>(1, n * shape.top_k)),
+                                             INT32_MAX);
+            std::mt19937 generator(19);
+            std::vector<Expected> want(out.host().size());
+            for (std::size_t s = 0; s < lengths.size(); ++s) {
+                const AttentionSegment& segment = near.segments()[s];
+                for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                    const std::int64_t end = segment.past + t + 1, row = segment.first_row + t;
+                    std::vector<std::int32_t> numbers = keys_seen(whole, end / one.key_tokens - 1);
+                    if (shape.top_k > 0 && std::ssize(numbers) > shape.top_k) {
+                        numbers = some_of_keys(numbers, shape.top_k, generator);
+                        std::copy(numbers.begin(), numbers.end(), listed.begin() + row * shape.top_k);
+                    }
+                    std::vector<std::vector<float>> keys;
+                    for (const std::int32_t key : numbers) {
+                        keys.push_back(pooled.row(kPooledLayer, 0, 0, pooled.segments()[s], key));
+                    }
+                    for (const std::int32_t key : keys_seen(shape, end - 1)) {
+                        keys.push_back(near.row(kLayer, 0, 0, segment, key));
+                    }
+                    std::vector<std::int32_t> all(keys.size());
+                    std::iota(all.begin(), all.end(), 0);
+                    for (std::int64_t head = 0; head < shape.n_heads; ++head) {
+                        add_attention(shape, queries.host().data() + row * shape.query_width() + head * shape.key_dim,
+                                      sinks.host().data() + head, keys, keys, all,
+                                      want.data() + row * shape.output_width() + head * shape.value_dim);
+                    }
+                }
+            }
+            const OnDevice<std::int32_t> chosen(backend, listed);
+            backend.submit(ops::AttendPooled{.layer = kLayer,
+                                             .shape = shape,
+                                             .segments = near.segments(),
+                                             .kv = near.shape(),
+                                             .pooled_layer = kPooledLayer,
+                                             .pooled_segments = pooled.segments(),
+                                             .pooled = pooled.shape(),
+                                             .queries = queries.data(),
+                                             .out = out.data(),
+                                             .chosen = chosen.data()});
+            PARITY_VERIFY(mismatch(out.download(), want, 2 * Promise::kTolerance));
         }
     }
 }
@@ -508,6 +733,9 @@ std::vector<Check> attention_checks() {
             {"attend", check_attend},
             {"attend_to_chosen", check_attend_to_chosen},
             {"choose_keys", check_choose_keys},
+            {"rotate_pairs", check_rotate_pairs},
+            {"pool_keys", check_pool_keys},
+            {"attend_pooled", check_attend_pooled},
             {"attend_bf16_prompts", check_attend_bf16_prompts},
             {"blocks_in_host_memory", check_blocks_in_host_memory}};
 }

@@ -102,6 +102,94 @@ void check_norm_pieces(Backend& backend, const Promise&) {
     }
 }
 
+// Rows that take turns with their weights: the same as a norm of each alone, to the bit.
+void check_norm_of_streams(Backend& backend, const Promise&) {
+    constexpr std::int64_t kStreams = 3, kTokens = 5;
+    for (const std::int64_t dim : {20, 301, 9004}) {
+        const OnDevice<float> x(backend, random_floats(kTokens * kStreams * dim, 1, 3.0f));
+        const OnDevice<float> weights(backend, random_floats(kStreams * dim, 2));
+        const OnDevice<float> together(backend, filled(kTokens * kStreams * dim, NAN));
+        const OnDevice<float> alone(backend, filled(kTokens * kStreams * dim, NAN));
+        const NormWeights norm{kernels::NormKind::kRms, weights.data(), nullptr, dim, 1e-6f};
+        backend.submit(ops::Norm{norm, x.data(), kTokens * kStreams, together.data(), kStreams});
+        for (std::int64_t r = 0; r < kTokens * kStreams; ++r) {
+            NormWeights own = norm;
+            own.weight += r % kStreams * dim;
+            backend.submit(ops::Norm{own, x.data() + r * dim, 1, alone.data() + r * dim});
+        }
+        QVERIFY(same_bits<float>(together.download(), alone.download()));
+    }
+}
+
+void check_activate(Backend& backend, const Promise&) {
+    for (const std::int64_t n : {1, 7, 1000, 100'003}) {
+        for (const bool by_itself : {false, true}) {
+            const OnDevice<float> x(backend, random_floats(n, 4, 8.0f));
+            backend.submit(ops::Activate{0.25f, 2.0f, by_itself, n, x.data()});
+            const std::vector<float> got = x.download();
+            std::vector<Expected> want(got.size());
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                const double value = 0.25 * double{x.host()[i]};
+                want[i].add(2.0 * (by_itself ? value : 1.0) / (1.0 + std::exp(-value)));
+            }
+            PARITY_VERIFY(mismatch(got, want, 1e-6));
+        }
+    }
+}
+
+// Each token has its own coefficients, behind and before others.
+void check_streams(Backend& backend, const Promise&) {
+    for (const std::int64_t n_streams : {2, 4, 8}) {
+        for (const std::int64_t dim : {1, 72, 301}) {
+            for (const std::int64_t n : {1, 3, 40}) {
+                const std::int64_t stride = n_streams * (n_streams + 1) + 3;
+                const auto size = [](const auto& v) { return static_cast<std::size_t>(v); };
+                const OnDevice<float> streams(backend, random_floats(n * n_streams * dim, 1));
+                const OnDevice<float> gates(backend, random_floats(n * n_streams * dim, 2, 4.0f));
+                const OnDevice<float> coefficients(backend, random_floats(n * stride, 3));
+                const OnDevice<float> y(backend, random_floats(n * dim, 4));
+                const OnDevice<float> read(backend, filled(n * dim, NAN));
+                const OnDevice<float> gated(backend, filled(n * dim, NAN));
+                const float* const weights = coefficients.data() + 1;
+                const float* const mix = weights + n_streams;
+                backend.submit(ops::ReadStreams{streams.data(), n_streams, n, dim, weights, stride, read.data()});
+                backend.submit(ops::ReadGatedStreams{streams.data(), gates.data(), n_streams, n, dim, gated.data()});
+                const OnDevice<float> added(backend, streams.host());
+                backend.submit(ops::WriteStreams{y.data(), n_streams, n, dim, weights, nullptr, stride, added.data()});
+                const OnDevice<float> begun(backend, streams.host());
+                backend.submit(ops::WriteStreams{
+                    .y = y.data(), .n_streams = n_streams, .n = n, .dim = dim, .streams = begun.data()});
+                backend.submit(ops::WriteStreams{y.data(), n_streams, n, dim, weights, mix, stride, streams.data()});
+
+                std::vector<Expected> want_read(size(n * dim)), want_gated(size(n * dim));
+                std::vector<Expected> want_added(size(n * n_streams * dim)), want_mixed(size(n * n_streams * dim));
+                std::vector<float> want_begun(size(n * n_streams * dim));
+                for (std::int64_t i = 0; i < n * n_streams * dim; ++i) {
+                    const std::int64_t t = i / (n_streams * dim), s = i / dim % n_streams, d = i % dim;
+                    const float* const own = coefficients.host().data() + t * stride + 1;
+                    const double value = double{streams.host()[size(i)]};
+                    const double output = double{y.host()[size(t * dim + d)]};
+                    want_read[size(t * dim + d)].add(double{own[s]} * value);
+                    want_gated[size(t * dim + d)].add(value / (1 + std::exp(-double{gates.host()[size(i)]})) /
+                                                      static_cast<double>(n_streams));
+                    want_added[size(i)].add(value);
+                    for (auto* const want : {&want_added, &want_mixed}) (*want)[size(i)].add(double{own[s]} * output);
+                    for (std::int64_t r = 0; r < n_streams; ++r) {
+                        want_mixed[size(i)].add(double{own[n_streams + r * n_streams + s]} *
+                                                double{streams.host()[size((t * n_streams + r) * dim + d)]});
+                    }
+                    want_begun[size(i)] = y.host()[size(t * dim + d)];
+                }
+                PARITY_VERIFY(mismatch(read.download(), want_read, 1e-6));
+                PARITY_VERIFY(mismatch(gated.download(), want_gated, 1e-6));
+                PARITY_VERIFY(mismatch(added.download(), want_added, 1e-6));
+                PARITY_VERIFY(mismatch(streams.download(), want_mixed, 1e-6));
+                QVERIFY(same_bits<float>(begun.download(), want_begun));
+            }
+        }
+    }
+}
+
 void check_add_bias(Backend& backend, const Promise&) {
     for (const std::int64_t dim : {1, 72, 301}) {
         for (const std::int64_t n : {1, 3, 70}) {
@@ -330,6 +418,57 @@ void check_multiply_sigmoid(Backend& backend, const Promise&) {
     }
 }
 
+// By the contract, in double precision.
+void check_sinkhorn_coefficients(Backend& backend, const Promise&) {
+    constexpr std::int64_t kRows = 37;
+    constexpr float kEps = 1e-3f;
+    for (const auto& [n, n_steps] : {std::pair<std::int64_t, std::int64_t>{4, 20}, {4, 1}, {3, 2}, {4, 0}}) {
+        ops::SinkhornCoefficients op{.n = kRows, .n_streams = n, .n_steps = n_steps, .eps = kEps};
+        const std::int64_t width = op.width();
+        const OnDevice<float> x(backend, random_floats(kRows * width, 3, 3.0f));
+        const OnDevice<float> base(backend, random_floats(width, 4));
+        const OnDevice<float> scale(backend, random_floats(3, 5));
+        op.x = x.data();
+        op.base = base.data();
+        op.scale = scale.data();
+        backend.submit(op);
+        const std::vector<float> got = x.download();
+        for (std::int64_t row = 0; row < kRows; ++row) {
+            std::vector<double> want;
+            for (std::int64_t i = 0; i < width; ++i) {
+                const std::int64_t part = i < n ? 0 : i < 2 * n ? 1 : 2;
+                const double a = double{x.host()[static_cast<std::size_t>(row * width + i)]} *
+                                     double{scale.host()[static_cast<std::size_t>(part)]} +
+                                 double{base.host()[static_cast<std::size_t>(i)]};
+                const double sigmoid = 1 / (1 + std::exp(-a));
+                want.push_back(part == 0 ? sigmoid + double{kEps} : part == 1 ? 2 * sigmoid : std::exp(a));
+            }
+            const auto at = [&, n = n](std::int64_t r, std::int64_t c) -> double& {
+                return want[static_cast<std::size_t>(2 * n + r * n + c)];
+            };
+            const auto divide_rows = [&, n = n](double more) {
+                for (std::int64_t r = 0; r < n; ++r) {
+                    double sum = more;
+                    for (std::int64_t c = 0; c < n; ++c) sum += at(r, c);
+                    for (std::int64_t c = 0; c < n; ++c) at(r, c) /= sum;
+                }
+            };
+            for (std::int64_t step = 0; step < n_steps; ++step) {
+                divide_rows(step == 0 ? 0 : double{kEps});
+                for (std::int64_t c = 0; c < n; ++c) {
+                    double sum = double{kEps};
+                    for (std::int64_t r = 0; r < n; ++r) sum += at(r, c) += step == 0 ? double{kEps} : 0;
+                    for (std::int64_t r = 0; r < n; ++r) at(r, c) /= sum;
+                }
+            }
+            for (std::int64_t i = 0; i < width; ++i) {
+                const double value = want[static_cast<std::size_t>(i)];
+                QVERIFY(std::abs(double{got[static_cast<std::size_t>(row * width + i)]} - value) < 1e-5 * (1 + value));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Check> dense_checks() {
@@ -337,6 +476,9 @@ std::vector<Check> dense_checks() {
             {"norm", check_norm},
             {"norm_pieces", check_norm_pieces},
             {"add_bias", check_add_bias},
+            {"norm_of_streams", check_norm_of_streams},
+            {"activate", check_activate},
+            {"streams", check_streams},
             {"multiply", check_multiply},
             {"add", check_add},
             {"scale_and_clamp", check_scale_and_clamp},
@@ -344,6 +486,7 @@ std::vector<Check> dense_checks() {
             {"weighted_inputs", check_weighted_inputs},
             {"norms_without_weights", check_norms_without_weights},
             {"add_gated", check_add_gated},
+            {"sinkhorn_coefficients", check_sinkhorn_coefficients},
             {"multiply_heads", check_multiply_heads},
             {"multiply_sigmoid", check_multiply_sigmoid},
             {"multiply_packed", check_multiply_packed}};

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/kernels/router_reference.h"
 
@@ -62,6 +65,53 @@ void check_route(Backend& backend, const Promise&) {
     }
 }
 
+// Experts by the token: those of the table before any other, the lower number first, with
+// the weights that their scores give them.
+void check_route_by_token(Backend& backend, const Promise&) {
+    constexpr std::int64_t kHidden = 24, kRows = 9;
+    kernels::RouterSpec spec{
+        .n_experts = 12, .n_active = 3, .scoring = kernels::RouterScoring::kSqrtSoftplus, .scale = 1.5f};
+    const OnDevice<float> table(backend, {7, 2, 11, 0, 1, 5, 4, 3, 10, 9, 6, 8});
+    const OnDevice<std::int32_t> tokens(backend, {3, 0, 1, 2, 2, 0, 1, 3, 0});
+    const OnDevice<float> gate(backend, random_floats(spec.n_experts * kHidden, 14, 0.7f));
+    const OnDevice<float> x(backend, random_floats(kRows * kHidden, 15));
+    const OnDevice<std::int32_t> experts(backend, std::vector<std::int32_t>(kRows * 4, -1));
+    const OnDevice<float> weights(backend, filled(kRows * 4, NAN));
+    for (const std::int32_t n_active : {3, 4}) {
+        spec.n_active = n_active;
+        kernels::RouterArrays arrays{gate.data()};
+        arrays.by_token = table.data();
+        arrays.n_by_token = 3;
+        arrays.tokens = tokens.data();
+        backend.submit(ops::Route{spec, arrays, x.data(), kRows, kHidden, experts.data(), weights.data()});
+        const std::vector<std::int32_t> got = experts.download();
+        const std::vector<float> got_weights = weights.download();
+        for (std::int64_t t = 0; t < kRows; ++t) {
+            const auto entry = table.host().begin() + 3 * tokens.host()[static_cast<std::size_t>(t)];
+            std::vector<float> want(entry, entry + 3);
+            std::sort(want.begin(), want.end());
+            double sum = 0;
+            std::vector<double> scores;
+            for (std::int32_t a = 0; a < n_active; ++a) {
+                const std::int32_t expert = got[static_cast<std::size_t>(t * n_active + a)];
+                if (a < 3) QCOMPARE(static_cast<float>(expert), want[static_cast<std::size_t>(a)]);
+                if (a == 3) QVERIFY(std::find(want.begin(), want.end(), static_cast<float>(expert)) == want.end());
+                double logit = 0;
+                for (std::int64_t i = 0; i < kHidden; ++i) {
+                    logit += double{gate.host()[static_cast<std::size_t>(expert * kHidden + i)]} *
+                             double{x.host()[static_cast<std::size_t>(t * kHidden + i)]};
+                }
+                scores.push_back(std::sqrt(std::log1p(std::exp(logit))));
+                sum += scores.back();
+            }
+            for (std::int32_t a = 0; a < n_active; ++a) {
+                const double weight = 1.5 * scores[static_cast<std::size_t>(a)] / sum;
+                QVERIFY(std::abs(double{got_weights[static_cast<std::size_t>(t * n_active + a)]} - weight) < 2e-5);
+            }
+        }
+    }
+}
+
 // Experts whose gates are equal, or NaN: the lower index first, and never one that does
 // not exist.
 void check_route_of_equals(Backend& backend, const Promise&) {
@@ -90,7 +140,8 @@ void check_route_of_equals(Backend& backend, const Promise&) {
 }  // namespace
 
 std::vector<Check> router_checks() {
-    return {{"route", check_route}, {"route_of_equals", check_route_of_equals}};
+    return {
+        {"route", check_route}, {"route_by_token", check_route_by_token}, {"route_of_equals", check_route_of_equals}};
 }
 
 }  // namespace offstage::engine::parity

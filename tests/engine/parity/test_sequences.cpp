@@ -17,16 +17,16 @@ std::vector<std::byte> random_cache(const kernels::KvShape& shape, std::int64_t 
             kernels::store_kv_row(values.data() + r * n, n, shape.type, to);
     };
     for (std::int64_t i = 0; i < n_blocks * shape.n_layers; ++i) {
-        fill(shape.n_kv_heads * kernels::kKvBlockTokens, shape.key_dim, shape.key_stride());
-        if (!shape.values_in_keys)
-            fill(shape.n_kv_heads * kernels::kKvBlockTokens, shape.value_dim, shape.value_stride());
+        fill(shape.n_kv_heads * shape.block_rows(), shape.key_dim, shape.key_stride());
+        if (!shape.values_in_keys) fill(shape.n_kv_heads * shape.block_rows(), shape.value_dim, shape.value_stride());
     }
     return bytes;
 }
 
 TestSequences::TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths,
-                             std::int64_t n_layers, Blocks where, kernels::KvType type)
+                             std::int64_t n_layers, Blocks where, kernels::KvType type, std::int64_t key_tokens)
     : shape_(kernels::kv_shape_of(n_layers, shape, type)) {
+    shape_.key_tokens = key_tokens;
     std::vector<std::size_t> n_blocks;
     for (const Length& length : lengths) {
         n_blocks.push_back(static_cast<std::size_t>(length.past + length.n_tokens - 1) / kernels::kKvBlockTokens + 1);
@@ -89,11 +89,11 @@ std::vector<std::byte> TestSequences::contents() const {
 std::size_t TestSequences::place(std::int64_t layer, std::int64_t part, std::int64_t kv_head,
                                  const AttentionSegment& segment, std::int64_t key) const {
     const std::size_t s = static_cast<std::size_t>(&segment - segments_.data());
-    const std::size_t block = tables_[s].blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
+    const std::size_t block = tables_[s].blocks[static_cast<std::size_t>(shape_.block_of(key))];
     const std::int64_t first = part == 0 ? shape_.keys_offset(layer, kv_head) : shape_.values_offset(layer, kv_head);
     const std::int64_t stride = part == 0 ? shape_.key_stride() : shape_.value_stride();
     return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_bytes() + first +
-                                    key % kernels::kKvBlockTokens * stride);
+                                    shape_.row_of(key) * stride);
 }
 
 std::vector<float> TestSequences::row(std::int64_t layer, std::int64_t part, std::int64_t kv_head,

@@ -24,7 +24,8 @@ class TestSequences {
     enum class Blocks { kOnDevice, kEverywhere };
 
     TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers,
-                  Blocks where = Blocks::kEverywhere, kernels::KvType type = kernels::KvType::kF32);
+                  Blocks where = Blocks::kEverywhere, kernels::KvType type = kernels::KvType::kF32,
+                  std::int64_t key_tokens = 1);
 
     const kernels::KvShape& shape() const { return shape_; }
     std::span<const AttentionSegment> segments() const { return segments_; }
