@@ -4245,9 +4245,9 @@
         <translation>Für sie müssten Experten vom Datenträger gelesen werden.</translation>
     </message>
     <message>
-        <source>several residual streams that are mixed (hyper-connections), and keys that stand for several tokens</source>
-        <comment>hyper_connections</comment>
-        <translation>mehrere Residualströme, die gemischt werden (Hyper-Connections), und Schlüssel, die für mehrere Token stehen</translation>
+        <source>embeddings of n-grams, from tables that are read by rows</source>
+        <comment>embeddings_of_n_grams</comment>
+        <translation>Einbettungen von N-Grammen, aus Tabellen, die zeilenweise gelesen werden</translation>
     </message>
     <message>
         <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>

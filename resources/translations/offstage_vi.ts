@@ -4245,9 +4245,9 @@
         <translation>Vì nó mà một số chuyên gia sẽ phải được đọc từ đĩa.</translation>
     </message>
     <message>
-        <source>several residual streams that are mixed (hyper-connections), and keys that stand for several tokens</source>
-        <comment>hyper_connections</comment>
-        <translation>nhiều luồng residual được trộn với nhau (hyper-connections), và khóa đại diện cho nhiều token</translation>
+        <source>embeddings of n-grams, from tables that are read by rows</source>
+        <comment>embeddings_of_n_grams</comment>
+        <translation>embedding của n-gram, từ các bảng được đọc theo từng hàng</translation>
     </message>
     <message>
         <source>a rank: an indexer&apos;s queries are made from the queries of this rank</source>

@@ -179,7 +179,7 @@ class TestFamilies : public QObject {
         const auto rows = [](const char* needs, const std::initializer_list<const char*>& names) {
             for (const char* const name : names) QTest::newRow(name) << QString::fromLatin1(needs);
         };
-        rows("several residual streams that are mixed (hyper-connections), and keys that stand for several tokens",
+        rows("embeddings of n-grams, from tables that are read by rows",
              {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp"});
         rows("experts whose size and choice differ between layers",
              {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"});

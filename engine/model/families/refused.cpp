@@ -17,7 +17,7 @@ struct RefusedFamily {
 };
 
 constexpr std::array kRefused = {
-    RefusedFamily{&messages::hyper_connections,
+    RefusedFamily{&messages::embeddings_of_n_grams,
                   {"Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "qwen4_exp", "qwen4exp"}},
     RefusedFamily{&messages::experts_of_several_sizes, {"NemotronHPuzzleForCausalLM", "nemotron_h_puzzle"}},
     RefusedFamily{&messages::layers_of_mamba1, {"JambaForCausalLM", "jamba"}},
