@@ -40,7 +40,7 @@ struct LockingCache {
     KvCache cache;
     KvPool& pool = cache.pool(0);
 
-    explicit LockingCache(KvRoom room) : cache({{{kSmall, 0}}, {}, {}}, {&room, 1}, *device, ram) {
+    explicit LockingCache(KvRoom room) : cache({{{kSmall, 0}}, {}, {}, {}, {}, {}}, {&room, 1}, *device, ram) {
         device->host_wait(device->record(DeviceEvent::Queue::kCompute));  // its memory is there
     }
     std::uint64_t used() const { return ram.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)]; }

@@ -53,7 +53,7 @@ struct Fixture {
     KvPool& pool = cache.pool(0);
 
     explicit Fixture(KvRoom room, std::int64_t window = 0)
-        : cache({{{kSmall, window}}, {}, {}}, {&room, 1}, device, ram) {}
+        : cache({{{kSmall, window}}, {}, {}, {}, {}, {}}, {&room, 1}, device, ram) {}
     explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
 
     std::uint64_t blockBytes() const { return static_cast<std::uint64_t>(kSmall.block_bytes()); }
@@ -414,7 +414,7 @@ class TestKvPool : public QObject {
         kernels::KvShape wide = kSmall;
         wide.key_dim = wide.value_dim = 8;
         const KvRoom rooms[] = {{10, 0}, {6, 0}};
-        KvCache cache({{{kSmall, 0}, {wide, 100}}, {}, {}}, rooms, f.device, f.ram);
+        KvCache cache({{{kSmall, 0}, {wide, 100}}, {}, {}, {}, {}, {}}, rooms, f.device, f.ram);
         KvSequence a(cache, 1000);
         for (int i = 0; i < 500; i += 20) {
             QVERIFY(a.prepare(20, f.device));

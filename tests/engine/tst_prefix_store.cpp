@@ -147,7 +147,8 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("device");
         for (const char* const device : {"cpu", kEmulatedCard}) {
             for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
-                                            "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32"})
+                                            "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "nemotron_h_bf16", "llama4_bf16",
+                                            "deepseek_v32_bf16", "deepseek_v4_odd_f32", "minimax_m3_bf16"})
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
         }
     }
