@@ -57,6 +57,7 @@ TensorView view_of(const GgufTensor& tensor, std::string name, std::span<const s
         auto quantized = std::make_shared<QuantizedTensor>();
         quantized->codes = *codes;
         quantized->code_bytes = view.bytes;
+        quantized->n_rows = tensor.shape.size() > 1 ? tensor.shape[tensor.shape.size() - 2] : 1;
         quantized->n_cols = tensor.shape.back();  // rows are whole blocks
         view.quantized = std::move(quantized);
     }

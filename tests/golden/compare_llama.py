@@ -94,7 +94,7 @@ class Model:
     def write(self, target, wide, for_llama=True):
         writer = self.writer(target, for_llama)
         for name, tensor in self.tensors.items():
-            if wide:
+            if wide and tensor.tensor_type != gguf.GGMLQuantizationType.I32:
                 shape = tuple(int(dim) for dim in reversed(tensor.shape))
                 values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
                 writer.add_tensor(name, values.astype(np.float32).reshape(shape))
