@@ -26,7 +26,7 @@ class ActivationProbe final : public StepProbe {
     void begin_step(std::int64_t n_tokens) override { n_tokens_ = n_tokens; }
 
     void submit(std::int64_t /*layer*/, const DeviceWeights& /*weights*/, const StepContext& step) override {
-        model_.device().download(inputs_.data(), step.normalised,
+        model_.device().download(inputs_.data(), step.expert_inputs(),
                                  as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
     }
 

@@ -39,7 +39,7 @@ class PredictionProbe final : public StepProbe {
     void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) override {
         std::swap(inputs_, inputs_before_);
         guesses_.submit(layer, weights, step);
-        model_.device().download(inputs_.data(), step.normalised,
+        model_.device().download(inputs_.data(), step.expert_inputs(),
                                  as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
     }
 

@@ -74,11 +74,11 @@ class ContributionProbe final : public StepProbe {
     void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) override {
         const RouterWeights router = router_of(model_.spec(), weights, layer);
         model_.device().submit(ops::Route{router.spec, router.arrays_in(step), router.input(step), n_tokens_,
-                                          grid_.hidden_dim, chosen_.device(), weights_.device()});
+                                          step.hidden_dim, chosen_.device(), weights_.device()});
         const std::size_t pairs = as_size(n_tokens_ * grid_.n_active);
         chosen_.download(0, pairs);
         weights_.download(0, pairs);
-        model_.device().download(inputs_.data(), step.normalised,
+        model_.device().download(inputs_.data(), step.expert_inputs(),
                                  as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
     }
 

@@ -162,6 +162,10 @@ class TensorList {
                 vector(role, spec_.hidden_dim);
             }
         }
+        if (moe.latent) {
+            matrix(TensorRole::kExpertLatentDown, spec_.experts.hidden_dim, spec_.hidden_dim);
+            matrix(TensorRole::kExpertLatentUp, spec_.hidden_dim, spec_.experts.hidden_dim);
+        }
         if (moe.shared_dim > 0) network(moe.shared_dim);
         if (moe.shared_gate) vector(TensorRole::kSharedGate, spec_.hidden_dim);
     }

@@ -121,6 +121,8 @@ enum class TensorRole : std::uint8_t {
     kSelectionBias,      // (n_experts)
     kExpertsByToken,     // (vocab_size, n_active): RouterArrays::by_token
     kSharedGate,         // (hidden_dim)
+    kExpertLatentDown,   // (ExpertGrid::hidden_dim, hidden_dim); these two by MoeSpec::latent
+    kExpertLatentUp,     // (hidden_dim, ExpertGrid::hidden_dim)
     kNetwork,            // a dense network or the shared experts: two or three rows a neuron (kernels::ExpertLayout)
 };
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;

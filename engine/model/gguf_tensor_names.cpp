@@ -130,6 +130,8 @@ constexpr PlainName kPlainNames[] = {{TensorRole::kEmbedding, "token_embd.weight
                                      {TensorRole::kExpertNorm, "pre_ffw_norm_2.weight"},
                                      {TensorRole::kExpertOutputNorm, "post_ffw_norm_2.weight"},
                                      {TensorRole::kExpertScale, "ffn_down_exps.scale"},
+                                     {TensorRole::kExpertLatentDown, "ffn_latent_down.weight", true},
+                                     {TensorRole::kExpertLatentUp, "ffn_latent_up.weight", true},
                                      {TensorRole::kLayerScale, "layer_output_scale.weight"}};
 // Of recurrent layers, in the place of those.
 constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", true},

@@ -233,9 +233,9 @@ struct StreamsSpec {
 struct ExpertGrid {
     std::int64_t n_layers = 0;  // layers with experts
     std::int64_t n_experts = 0;
-    std::int64_t n_active = 0;  // experts per token
-    std::int64_t hidden_dim = 0;
-    std::int64_t ffn_dim = 0;  // one expert's
+    std::int64_t n_active = 0;    // experts per token
+    std::int64_t hidden_dim = 0;  // of their inputs and outputs: the model's, or with MoeSpec::latent a smaller one
+    std::int64_t ffn_dim = 0;     // one expert's
     kernels::ExpertSpec expert = {};
     std::vector<float> limits;  // ExpertSpec::limit of each layer (n_layers); empty: the same in all
     // If the model's file has experts in blocks: the layouts that WeightType::kFile1 and
@@ -282,7 +282,10 @@ struct MoeSpec {
     bool router_norm = false;     // the router's input is the residual stream after a separate RMS norm
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
     bool shared_gate = false;     // their output is multiplied by sigmoid(gate . x)
-    bool weighs_inputs = false;   // the weights multiply the routed experts' inputs; of one expert a token
+    // The routed experts work in a latent of ExpertGrid::hidden_dim: one matrix makes their
+    // input of the router's, another the layer's output of their sum.
+    bool latent = false;
+    bool weighs_inputs = false;  // the weights multiply the routed experts' inputs; of one expert a token
     // The routed experts' input is the residual stream after a separate RMS norm, and
     // their sum passes another before the shared experts' output is added, which has one
     // as well. LayerSpec::output_norms is then set.

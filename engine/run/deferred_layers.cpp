@@ -96,8 +96,8 @@ void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
     std::int32_t* const chosen = several ? rows_.chosen() : residents_.chosen(call.layer);
     call.normalise();
     device_.submit(ops::Route{call.router.spec, call.router.arrays_in(step), call.router.input(step), step.n_tokens,
-                              grid_.hidden_dim, chosen, rows_.weights()});
-    call.weigh_inputs(rows_.weights());
+                              step.hidden_dim, chosen, rows_.weights()});
+    call.make_inputs(rows_.weights());
     if (several) {
         const std::size_t n = as_size(step.n_tokens * grid_.n_active);
         device_.download(choices_.host() + first_choice(call.layer), chosen, n * sizeof(std::int32_t));

@@ -40,6 +40,13 @@ bool needs_further(const ModelSpec& spec) {
     });
 }
 
+// Of one token's input and sum of experts: where they are not the model's.
+std::int64_t latent_floats(const ModelSpec& spec) {
+    const bool any = std::ranges::any_of(
+        spec.layers, [](const LayerSpec& layer) { return layer.moe() != nullptr && layer.moe()->latent; });
+    return any ? spec.experts.hidden_dim : 0;
+}
+
 // Of one token, where there are many streams.
 std::int64_t stream_floats(const ModelSpec& spec) {
     return spec.streams.many() ? spec.streams.n * spec.hidden_dim + spec.streams.n_coefficients() : 0;
@@ -86,6 +93,7 @@ struct Forward::Layer {
     std::int64_t moe_layer = -1;          // -1: no experts
     NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
     OutputRule output = {};               // of a layer with experts
+    kernels::WeightView latent_up = {};   // MoeSpec::latent; otherwise without data
     float scale = 1;                      // for the residual stream, at the end
 };
 
@@ -125,6 +133,8 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
             assert(!moe->weighs_inputs || !(of_spec.output_norms || moe->router_norm));  // StepContext::further
             layer.moe_layer = std::ssize(routers_);
             routers_.push_back(router_of(spec, weights, layer.moe_layer));
+            assert(!moe->latent || !(of_spec.output_norms || moe->weighs_inputs));  // MoeCall::sum
+            layer.latent_up = weights.matrix(TensorRole::kExpertLatentUp, l);
             if (moe->own_norms) layer.ffn_norm = rms_norm_of(spec, weights, TensorRole::kExpertNorm, l);
             layer.expert_output_norm = rms_norm_of(spec, weights, TensorRole::kExpertOutputNorm, l);
             layer.output = {rms_norm_of(spec, weights, TensorRole::kFfnOutputNorm, l), 1};
@@ -161,6 +171,10 @@ void Forward::take_workspace(std::int64_t max_step) {
         streams_ = workspace(spec_.streams.n * spec_.hidden_dim, messages::activations);
         coefficients_ = workspace(spec_.streams.n_coefficients(), messages::activations);
     }
+    if (const std::int64_t n = latent_floats(spec_); n > 0) {
+        latent_ = workspace(n, messages::activations);
+        latent_sum_ = workspace(n, messages::activations);
+    }
     if (needs_further(spec_)) further_ = workspace(spec_.hidden_dim, messages::activations);
     workspace_ = workspace(module_workspace(spec_), messages::intermediate_results);
     if (const std::int64_t n = spec_.largest_attention().choice_width(); n > 0) {
@@ -182,7 +196,8 @@ void Forward::give_back_workspace() {
     inputs_ = {};
     chosen_ = {};
     ahead_ = {};
-    for (DeviceBlock* const block : {&x_, &h_, &streams_, &coefficients_, &further_, &chosen_keys_, &workspace_})
+    for (DeviceBlock* const block :
+         {&x_, &h_, &streams_, &coefficients_, &further_, &latent_, &latent_sum_, &chosen_keys_, &workspace_})
         *block = DeviceBlock();
     identity_ = {};
     logits_ = {};
@@ -236,8 +251,9 @@ std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
     // At most a count each.
     const std::int64_t n_chunked = std::ranges::count_if(layout.groups, &KvGroup::chunked);
     const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + stream_floats(spec) +
-                               module_workspace(spec) + spec.largest_attention().choice_width() +
-                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
+                               2 * latent_floats(spec) + module_workspace(spec) +
+                               spec.largest_attention().choice_width() + Positions::floats_per_token(spec) + 1 +
+                               (spec.dense_ffn_dim() > 0 ? 1 : 0) + n_chunked;
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -477,7 +493,9 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
             chosen_keys_.as<std::int32_t>(),
             streams_.as<float>(),
             coefficients_.as<float>(),
-            tokens_};
+            tokens_,
+            latent_.as<float>(),
+            latent_sum_.as<float>()};
 }
 
 // Before a part with a mixer, which then only makes x; the norm that it still needs.
@@ -522,6 +540,7 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step, NormWeigh
     if (probe_ != nullptr) {
         step.normalise(norm);
         norm = {};
+        routers_[as_size(moe_layer)].make_latent(step);
         probe_->submit(moe_layer, weights_, step);
     }
     const RouterWeights* const next =
@@ -530,13 +549,22 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step, NormWeigh
     const std::int64_t n_active = spec_.experts.n_active;
     std::int32_t* const routing = routing_.data() + moe_layer * n_active;
     const std::int64_t stride = spec_.experts.n_layers * n_active;
-    float* const sum = modules.output.norm.weight != nullptr ? step.further : step.x;
+    float* const sum = modules.latent_up.data != nullptr       ? step.latent_sum
+                       : modules.output.norm.weight != nullptr ? step.further
+                                                               : step.x;
     moe_->run({moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, norm, sum, routing, stride});
     // The router's answer was waited for.
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
     if (sum == step.x) return;
     for (const TokenRange& tokens : step.wanted) {
         const StepContext wanted = step.only(tokens);
+        if (sum == step.latent_sum) {
+            float* const output = WorkspacePieces(wanted).take(spec_.hidden_dim);
+            device_.submit(
+                ops::Multiply{modules.latent_up, sum + tokens.first * modules.latent_up.n_cols, tokens.n, output});
+            device_.submit(ops::Add{output, tokens.n * spec_.hidden_dim, wanted.x});
+            continue;
+        }
         OutputRule{modules.expert_output_norm}.normalise(wanted, wanted.further);
         if (modules.network) modules.network.add(wanted, wanted.further);
         modules.output.add(wanted, spec_.hidden_dim, wanted.further);

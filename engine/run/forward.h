@@ -268,8 +268,10 @@ class Forward {
     DeviceBlock streams_;            // these two: StepContext; empty where there is one stream
     DeviceBlock coefficients_;
     std::unique_ptr<StreamMixer> head_streams_;
-    DeviceBlock h_;            // (n_tokens, hidden_dim): normalised
-    DeviceBlock further_;      // StepContext::further; empty where no layer needs it
+    DeviceBlock h_;        // (n_tokens, hidden_dim): normalised
+    DeviceBlock further_;  // StepContext::further; empty where no layer needs it
+    DeviceBlock latent_;   // StepContext::latent; these two are empty where experts read what the router reads
+    DeviceBlock latent_sum_;
     DeviceBlock chosen_keys_;  // StepContext::chosen; empty where no layer has an indexer
     DeviceBlock workspace_;    // used by one module at a time
     Mirror<float> logits_;     // (kLogitsRows, vocab_size)

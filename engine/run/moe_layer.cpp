@@ -280,8 +280,8 @@ void MoeLayer::submit_router(const MoeCall& call) {
     call.normalise();
     rows_.begin(step.n_tokens, step.wanted);
     device_.submit(ops::Route{call.router.spec, call.router.arrays_in(step), call.router.input(step), step.n_tokens,
-                              grid_.hidden_dim, rows_.chosen(), rows_.weights()});
-    call.weigh_inputs(rows_.weights());
+                              step.hidden_dim, rows_.chosen(), rows_.weights()});
+    call.make_inputs(rows_.weights());
     if (awaited_.size() > 1) {
         guesses_.set_made(0);  // those of the layer before are not there yet
     } else {

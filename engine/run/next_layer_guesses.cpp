@@ -25,7 +25,7 @@ void NextLayerGuesses::begin_layer() {
 
 void NextLayerGuesses::make(const RouterWeights& next, const StepContext& step) {
     const bool own = !own_guesses_.empty();
-    device_.submit(ops::Route{next.spec, next.arrays_in(step), next.input(step), step.n_tokens, grid_.hidden_dim,
+    device_.submit(ops::Route{next.spec, next.arrays_in(step), next.input(step), step.n_tokens, step.hidden_dim,
                               own ? own_guesses_.data() : guesses_.device(),
                               own ? own_weights_.data() : weights_.as<float>()});
     n_ = step.n_tokens * grid_.n_active;

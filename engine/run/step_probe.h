@@ -15,7 +15,7 @@ class StepProbe {
     virtual ~StepProbe() = default;
     virtual void begin_step(std::int64_t n_tokens) = 0;
     // Before the experts of `layer`, which counts the layers with experts; they take
-    // step.normalised, a router RouterWeights::input().
+    // step.expert_inputs(), a router RouterWeights::input().
     virtual void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) = 0;
     // After them: the host has waited for what submit() submitted. The experts of token t
     // are routing[t * stride + 0 .. n_active), best first.

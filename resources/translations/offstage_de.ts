@@ -4210,11 +4210,6 @@
         <translation>Experten, deren Größe und Auswahl sich zwischen Schichten unterscheiden</translation>
     </message>
     <message>
-        <source>experts that work in a smaller latent space</source>
-        <comment>experts_in_a_latent</comment>
-        <translation>Experten, die in einem kleineren latenten Raum arbeiten</translation>
-    </message>
-    <message>
         <source>1 to %1 letters M, *, E and -, or as many of &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; and &quot;mlp&quot; in a list</source>
         <comment>a_pattern_of_layers</comment>
         <translation>1 bis %1 Buchstaben M, *, E und - oder ebenso viele der Wörter &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; und &quot;mlp&quot; in einer Liste</translation>

@@ -4210,11 +4210,6 @@
         <translation>các chuyên gia có kích thước và cách chọn khác nhau giữa các lớp</translation>
     </message>
     <message>
-        <source>experts that work in a smaller latent space</source>
-        <comment>experts_in_a_latent</comment>
-        <translation>các chuyên gia làm việc trong một không gian ẩn nhỏ hơn</translation>
-    </message>
-    <message>
         <source>1 to %1 letters M, *, E and -, or as many of &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; and &quot;mlp&quot; in a list</source>
         <comment>a_pattern_of_layers</comment>
         <translation>từ 1 đến %1 chữ cái M, *, E và -, hoặc bấy nhiêu từ &quot;linear_attention&quot;, &quot;full_attention&quot;, &quot;moe&quot; và &quot;mlp&quot; trong một danh sách</translation>

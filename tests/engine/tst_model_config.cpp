@@ -7,6 +7,7 @@
 
 #include "engine/json.h"
 #include "engine/model/config_fields.h"
+#include "engine/model/dense_tensors.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
@@ -672,6 +673,26 @@ class TestModelConfig : public QObject {
                  rows * kernels::row_bytes(kernels::WeightType::kQ8_0, hidden));
     }
 
+    // Nemotron-3-Super-120B-A12B: experts work on 1024 values, router and shared expert on
+    // all 4096.
+    void nemotron_super_has_experts_in_a_latent() {
+        const ModelSpec c = engine::parse_synthetic("synthetic:nemotron-3-super-120b-a12b").spec;
+        QCOMPARE(c.n_layers(), 88);
+        QCOMPARE(c.experts.n_layers, 40);
+        QVERIFY(c.hidden_dim == 4096 && c.experts.hidden_dim == 1024 && c.layers[1].moe()->latent);
+        QCOMPARE(c.experts.expert_weights(), 2 * 1024 * 2688);
+        // Published: 120.6B and 12.7B.
+        QVERIFY(std::abs(static_cast<double>(c.total_weights()) - 120.6e9) < 0.1e9);
+        QVERIFY(std::abs(static_cast<double>(c.active_weights()) - 12.7e9) < 0.6e9);
+        std::int64_t n_latent = 0;
+        for (const engine::DenseTensor& tensor : engine::dense_tensors(c)) {
+            if (tensor.role == engine::TensorRole::kExpertLatentDown) n_latent += tensor.n_rows == 1024;
+            if (tensor.role == engine::TensorRole::kExpertLatentUp) n_latent += tensor.n_cols == 1024;
+            if (tensor.role == engine::TensorRole::kRouter) QCOMPARE(tensor.n_cols, 4096);
+        }
+        QCOMPARE(n_latent, 2 * 40);
+    }
+
     // Llama-4-Scout: three of four layers cut the text into chunks, the others have no
     // positions and no norms, and their queries grow.
     void llama4_layers_are_as_published() {
@@ -968,8 +989,8 @@ class TestModelConfig : public QObject {
         const auto row = [](const char* name, const char* key, bool unsupported, const char* words) {
             QTest::newRow(name) << QByteArray(key) << unsupported << QString::fromLatin1(words);
         };
-        row("latent", R"("hybrid_override_pattern": "M*E", "moe_latent_size": 1024)", true,
-            R"("moe_latent_size" is experts that work in a smaller latent space|expected null)");
+        row("latent", R"("hybrid_override_pattern": "M*E", "moe_latent_size": 1024)", false,
+            R"("moe_latent_size" is 1024|64)");
         row("activation", R"("hybrid_override_pattern": "M*E", "mlp_hidden_act": "silu")", true,
             R"("mlp_hidden_act" is "silu"|"relu2")");
         row("biases", R"("hybrid_override_pattern": "M*E", "mlp_bias": true)", true, R"("mlp_bias" is true)");

@@ -674,6 +674,25 @@ CASES = {
              time_step_min=1e-9, layer_norm_epsilon=1e-3, max_position_embeddings=256,
              layers_block_type=["full_attention", "linear_attention", "moe", "mlp", "moe", "linear_attention"]),
         dict(longest=100, prompt=90)),
+    "nemotron_h_latent_bf16": (
+        "nemotron_h", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, n_routed_experts=12,
+             num_experts_per_tok=5, moe_intermediate_size=20, moe_shared_expert_intermediate_size=28,
+             intermediate_size=20, moe_latent_size=12, routed_scaling_factor=5.0, norm_topk_prob=True,
+             mamba_num_heads=8, mamba_head_dim=8, n_groups=2, ssm_state_size=16, conv_kernel=4, time_step_min=1e-9,
+             layers_block_type=["linear_attention", "moe", "linear_attention", "full_attention", "moe",
+                                "linear_attention", "moe"]),
+        dict(v4=True)),
+    # Experts in the last layer, where a prompt's other tokens are not computed; a latent as wide as the model's rows.
+    "nemotron_h_latent_odd_f32": (
+        "nemotron_h", torch.float32,
+        dict(hidden_size=24, head_dim=10, num_attention_heads=3, num_key_value_heads=1, n_routed_experts=6, n_group=3,
+             topk_group=2, num_experts_per_tok=3, moe_intermediate_size=20, moe_shared_expert_intermediate_size=12,
+             intermediate_size=26, moe_latent_size=24, routed_scaling_factor=1.0, norm_topk_prob=False,
+             mamba_num_heads=6, mamba_head_dim=6, n_groups=3, ssm_state_size=7, conv_kernel=3, use_conv_bias=False,
+             chunk_size=32, time_step_min=1e-9, layer_norm_epsilon=1e-3, max_position_embeddings=256,
+             layers_block_type=["full_attention", "moe", "linear_attention", "mlp", "moe"]),
+        dict(longest=100, prompt=90)),
     "lfm2_moe_bf16": (
         "lfm2_moe", torch.bfloat16,
         dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=5, num_experts=8,
@@ -812,8 +831,10 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
         config["num_hidden_layers"] = len(config["hybrid_override_pattern"])
         config["torch_dtype"] = config.pop("dtype")
         config["transformers_version"] = "4.55.4"
-        for key in ("time_step_limit", "moe_latent_size", "mtp_layers_block_type", "num_nextn_predict_layers"):
+        for key in ("time_step_limit", "mtp_layers_block_type", "num_nextn_predict_layers"):
             config.pop(key)
+        if config["moe_latent_size"] is None:
+            config.pop("moe_latent_size")
     elif form.get("v4"):
         rope = config.pop("rope_parameters")
         config["rope_theta"] = rope.pop("rope_theta")

@@ -21,7 +21,7 @@ MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_mo
           "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16", "gemma4_bf16", "granite_moe_bias_bf16",
           "qwen3_moe_bias_bf16", "qwen3_next_bf16", "dots1_bf16",
           "ernie45_moe_bf16", "exaone_moe_bf16", "bailing_moe2_bf16", "granite_hybrid_bf16", "lfm2_moe_bf16",
-          "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
+          "sarvam_moe_bf16", "solar_open_bf16", "hunyuan_moe_bf16", "hy3_bf16", "mistral4_bf16", "nemotron_h_bf16", "nemotron_h_latent_bf16", "afmoe_bf16", "qwen3_vl_moe_bf16",
           "llama4_plain_bf16", "mimo_v2_flash_bf16", "kimi_k25_bf16", "step3p5_bf16",
           "deepseek_v32_bf16", "glm_moe_dsa_bf16", "minimax_m3_bf16", "mimo_v2_5_fp8", "deepseek_v4_fp4"]
 

@@ -1,6 +1,7 @@
 // Nemotron 3 (transformers: models/nemotron_h): a layer is Mamba-2, attention without
 // positions, experts or a dense network, alone. Networks have two matrices and a squared
-// relu; experts are chosen by sigmoid scores with a bias, beside a shared one.
+// relu; experts are chosen by sigmoid scores with a bias, beside a shared one, in Nemotron
+// 3 Super between projections to a smaller latent and back.
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,8 @@ MoeSpec read_relu_moe(const ConfigFields& config, ModelSpec& spec) {
     MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 7688), {"n_routed_experts"}, 8, 2);
     read_biased_router(config, moe);
     moe.shared_dim = config.dim("moe_shared_expert_intermediate_size", 7688);
+    moe.latent = config.has_value("moe_latent_size");
+    if (moe.latent) spec.experts.hidden_dim = config.integer("moe_latent_size", 1, spec.hidden_dim);
     return moe;
 }
 
@@ -60,9 +63,6 @@ void read_nemotron_h(const ConfigFields& config, ModelSpec& spec) {
     }
     if (config.has_value("sliding_window")) {
         config.unsupported("sliding_window", describe(*config.find("sliding_window")), "null");
-    }
-    if (config.has_value("moe_latent_size")) {
-        config.unsupported("moe_latent_size", messages::experts_in_a_latent, "null");
     }
     GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e4);
     attention.rope = {};
@@ -110,6 +110,10 @@ std::vector<TensorPart> nemotron_h_parts(const ModelSpec& spec, const DenseTenso
             return {{mixer + "gate.weight", matrix}};
         case TensorRole::kSelectionBias:
             return {{mixer + "gate.e_score_correction_bias", {tensor.n_cols}}};
+        case TensorRole::kExpertLatentDown:
+            return {{mixer + "fc1_latent_proj.weight", matrix}};
+        case TensorRole::kExpertLatentUp:
+            return {{mixer + "fc2_latent_proj.weight", matrix}};
         case TensorRole::kNetwork:
             return network_parts(tensor, layer->moe() != nullptr ? mixer + "shared_experts." : mixer);
         default:

@@ -19,9 +19,9 @@ struct MoeCall {
     // Makes step.normalised of step.x, which router and experts read; without a
     // dimension: it is there.
     NormWeights norm;
-    // (n_tokens, hidden_dim) += the experts' outputs for the wanted tokens. It is step.x,
-    // to which `shared` is added too, or step.further: that is cleared before, and the
-    // caller adds `shared`.
+    // (n_tokens, ExpertGrid::hidden_dim) += the experts' outputs for the wanted tokens. It
+    // is step.x, or step.latent_sum or step.further, which are cleared before. `shared` is
+    // added to step.x too, with step.further by the caller.
     float* sum;
     // On the host: the experts of token t, best first, are written to
     // routing[t * routing_stride + 0 .. n_active).
@@ -29,10 +29,11 @@ struct MoeCall {
     std::int64_t routing_stride;
 
     void normalise() const { step.normalise(norm); }
-    // What the experts read, once weigh_inputs() was submitted.
-    const float* expert_inputs() const { return router.weighs_inputs ? step.further : step.normalised; }
+    // What the experts read, once make_inputs() was submitted.
+    const float* expert_inputs() const { return router.weighs_inputs ? step.further : step.expert_inputs(); }
     // Behind the router, whose weights these are.
-    void weigh_inputs(float* weights) const {
+    void make_inputs(float* weights) const {
+        router.make_latent(step);
         if (!router.weighs_inputs) return;
         step.device.submit(ops::WeighInputs{step.normalised, weights, step.n_tokens, step.hidden_dim, step.further});
     }
@@ -47,13 +48,14 @@ struct MoeCall {
         for (const TokenRange& tokens : step.wanted) {
             const StepContext wanted = step.only(tokens);
             shared.compute(wanted);
-            if (sum == step.x) shared.add(wanted, wanted.x);
+            if (sum != step.further) shared.add(wanted, wanted.x);
         }
     }
     void clear_sum() const {
         if (sum == step.x) return;
+        const std::int64_t width = sum == step.latent_sum ? router.latent_down.n_rows : step.hidden_dim;
         for (const TokenRange& tokens : step.wanted) {
-            step.device.submit(ops::Clear{tokens.n * step.hidden_dim, sum + tokens.first * step.hidden_dim});
+            step.device.submit(ops::Clear{tokens.n * width, sum + tokens.first * width});
         }
     }
 };

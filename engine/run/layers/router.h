@@ -12,13 +12,19 @@ namespace offstage::engine {
 struct RouterWeights {
     kernels::RouterSpec spec;
     kernels::RouterArrays arrays;
-    NormWeights norm;            // of its input; without weights it reads the experts' input
-    bool weighs_inputs = false;  // MoeSpec::weighs_inputs
+    NormWeights norm;                      // of its input; without weights it reads the experts' input
+    bool weighs_inputs = false;            // MoeSpec::weighs_inputs
+    kernels::WeightView latent_down = {};  // MoeSpec::latent; otherwise without data
 
     kernels::RouterArrays arrays_in(const StepContext& step) const {
         kernels::RouterArrays own = arrays;
         own.tokens = step.tokens;
         return own;
+    }
+    // StepContext::latent of `normalised`.
+    void make_latent(const StepContext& step) const {
+        if (latent_down.data == nullptr) return;
+        step.device.submit(ops::Multiply{latent_down, step.normalised, step.n_tokens, step.latent});
     }
     // The router's input in this step; valid until StepContext::further is overwritten.
     const float* input(const StepContext& step) const {
@@ -37,7 +43,8 @@ inline RouterWeights router_of(const ModelSpec& spec, const DeviceWeights& weigh
              weights.vector(TensorRole::kExpertScale, layer), weights.vector(TensorRole::kExpertsByToken, layer),
              moe.router.n_active},
             rms_norm_of(spec, weights, TensorRole::kRouterNorm, layer),
-            moe.weighs_inputs};
+            moe.weighs_inputs,
+            weights.matrix(TensorRole::kExpertLatentDown, layer)};
 }
 
 }  // namespace offstage::engine

@@ -57,6 +57,14 @@ struct StepContext {
     float* streams = nullptr;
     float* coefficients = nullptr;
     const TokenId* tokens = nullptr;  // (n_tokens)
+    // (n_tokens, ExpertGrid::hidden_dim), with MoeSpec::latent: the routed experts' inputs
+    // and the sums of their outputs. Otherwise nullptr.
+    float* latent = nullptr;
+    float* latent_sum = nullptr;
+
+    // What the experts read, before weights multiply it: once RouterWeights::make_latent()
+    // was submitted.
+    const float* expert_inputs() const { return latent != nullptr ? latent : normalised; }
 
     // Makes `normalised`, a module's input, of x; without a dimension: it is there.
     void normalise(const NormWeights& norm) const {
