@@ -65,8 +65,10 @@ struct DecodeItems {
     DecodeItem items[kItemsPerLaunch];
     int n = 0;
     std::int32_t most_splits = 1;  // for any number of keys
-    std::int32_t key_tokens = 1;   // KvShape's
+    std::int64_t key_tokens = 1;   // KvShape's
 };
+// KernelCall::pack() clears no padding there.
+static_assert(sizeof(DecodeItems) == kItemsPerLaunch * sizeof(DecodeItem) + 16, "no padding behind the items");
 
 // Sets the range of an item's keys and how they are split. This depends on the number of
 // keys alone, so that a sequence's result does not depend on other sequences of the step.
@@ -135,7 +137,7 @@ __device__ inline std::int32_t device_n_chosen(const AttentionShape& shape, std:
 __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, const AttentionShape& shape) {
     DecodeItem item = list.items[index];
     if (item.device_past == nullptr) return item;
-    const std::int32_t n_keys = (*item.device_past + 1) / list.key_tokens;
+    const auto n_keys = static_cast<std::int32_t>((*item.device_past + 1) / list.key_tokens);
     if (item.chosen != nullptr) {
         set_keys(item, device_n_chosen(shape, n_keys), 0, list.most_splits);
     } else {

@@ -23,7 +23,6 @@ constexpr int kSelectDigits = 256;
 static_assert(kSelectThreads == kSelectDigits, "a thread clears a count");
 
 struct IndexerJob {
-    DecodeItems list;
     AttentionShape shape;
     KvPlaces places;
     const float* queries;
@@ -31,6 +30,7 @@ struct IndexerJob {
     float* scores;  // (items, n_choices, stride)
     std::int64_t stride;
     std::int32_t* chosen;
+    DecodeItems list;  // at the end: KernelCall::pack()
 };
 
 // grid: (blocks of keys, items). The order of additions is that of ops::ChooseKeys.
@@ -211,9 +211,9 @@ namespace offstage::kernels::ops {
 using namespace cuda;
 
 void compute(Worker& worker, const ChooseKeys& op) {
-    IndexerJob job{{}, op.shape, places_in(op.kv, op.layer), op.queries, op.weights, nullptr, 0, op.chosen};
+    IndexerJob job{op.shape, places_in(op.kv, op.layer), op.queries, op.weights, nullptr, 0, op.chosen, {}};
     job.list.most_splits = kAnySplits;
-    job.list.key_tokens = static_cast<std::int32_t>(op.kv.key_tokens);
+    job.list.key_tokens = op.kv.key_tokens;
     std::int64_t n_blocks = 1;
     const auto flush = [&] {
         if (job.list.n == 0) return;
